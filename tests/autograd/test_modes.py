@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import pytest
@@ -447,3 +448,39 @@ def test_enable_grad_inside_inference_mode_records_nothing(lib):
 def test_set_grad_enabled_says_what_to_write():
     with pytest.raises(TypeError, match="True or False"):
         wg.set_grad_enabled(lambda: None)
+
+
+def test_an_interrupt_while_a_mode_is_entered_or_left_is_not_counted_for_ever():
+    # Ctrl-C between two statements left a thread counted: all operations went the long way round.
+    instruction = 0
+
+    def trace(frame, event, arg):
+        nonlocal left
+        if frame.f_code.co_filename != modes.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+        return trace
+
+    interrupted = True
+    while interrupted:
+        instruction += 1
+        left = instruction
+        try:
+            sys.settrace(trace)
+            with wg.no_grad():
+                pass
+            interrupted = False
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        wg.set_grad_enabled(True)  # a scope that was never left
+        with wg.no_grad():
+            assert modes.special == 1, instruction
+        assert modes.special == 0, instruction
+        assert wg.is_grad_enabled(), instruction
+    assert instruction > 100

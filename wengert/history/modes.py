@@ -48,24 +48,31 @@ ORDINARY = DEFAULT, NO_GRAD, INFERENCE
 """States that are one object each, however they came to be."""
 # Not renewed: in a child the shares of the lost threads die before that, and take it.
 _lock = forks.waited_for(threading.RLock())
+_special: set[int] = set()
+_pushing: set[int] = set()
+"""Numbers of the threads that are counted."""
 
 
 class _Share:
     """What one thread adds to the counts. It may end in any mode, and takes its share along."""
 
-    special = 0
-    pushing = 0
+    def settle(self, state: State) -> None:
+        """Count this thread as its state says.
 
-    def count(self, change: int, begun: int) -> None:
+        What is counted are members of sets, so to do it again does no harm: after an interrupt in
+        between, the next time puts it right.
+        """
         global special, pushing
         with _lock:
-            special, pushing = special + change, pushing + begun
-        self.special += change
-        self.pushing += begun
+            (_special.discard if state is DEFAULT else _special.add)(id(self))
+            special = len(_special)
+            if pushing or state.duals:
+                (_pushing.add if state.duals else _pushing.discard)(id(self))
+                pushing = len(_pushing)
 
     def __del__(self) -> None:
-        if self.special or self.pushing:
-            self.count(-self.special, -self.pushing)
+        if special:
+            self.settle(DEFAULT)
 
 
 class _Local(threading.local):
@@ -89,13 +96,20 @@ def enter(state: State) -> State:
         return before
     if state is not DEFAULT and state is not NO_GRAD and state in ORDINARY:
         state = ORDINARY[ORDINARY.index(state)]
-    change = (state is not DEFAULT) - (before is not DEFAULT)
+    # Counted for as long as the state may be another one, wherever an interrupt comes in between.
     # Most have the same levels: none.
-    begun = state.duals is not before.duals and bool(state.duals) - bool(before.duals)
-    if change or begun:
-        THREAD.share.count(change, begun)
+    levels = state.duals is not before.duals and bool(state.duals) != bool(before.duals)
+    if state is not DEFAULT and (before is DEFAULT or levels):
+        THREAD.share.settle(state)
     THREAD.state = state
+    if state is DEFAULT:
+        THREAD.share.settle(state)
     return before
+
+
+def settle() -> None:
+    """Count this thread as its state says, after an interrupt that may have come in between."""
+    THREAD.share.settle(THREAD.state)
 
 
 def is_grad_enabled() -> bool:

@@ -320,6 +320,7 @@ def test_signals_at_any_time_of_a_trace_leave_all_as_it_was() -> None:
         import wengert as wg
         from wengert import nn, optim
         from wengert.compile.trace import watch
+        from wengert.errors import TracingError
         from wengert.history import modes
 
         net = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Dropout(0.1), nn.Linear(2, 1))
@@ -352,6 +353,8 @@ def test_signals_at_any_time_of_a_trace_leave_all_as_it_was() -> None:
                 signal.setitimer(signal.ITIMER_REAL, 0)
             except KeyboardInterrupt:
                 hits += 1
+            except TracingError as error:  # Python drops an interrupt of what a collection calls
+                assert "a collection of garbage runs where" in str(error)
             signal.setitimer(signal.ITIMER_REAL, 0)
             assert [dict(vars(c)) for c in classes] == before
             assert not watch.CAPTURES and not modes.special and sys.getprofile() is None

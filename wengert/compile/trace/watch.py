@@ -192,6 +192,7 @@ def _end(capture: Any, mode: Any, profile: Any) -> None:
     _profile(profile)
     _settle()
     modes.enter(mode)
+    modes.settle()
     capture.restore()
 
 
