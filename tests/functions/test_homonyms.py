@@ -106,6 +106,8 @@ def test_what_an_error_says_to_write_is_numpys_meaning() -> None:
     x = wg.from_numpy(X)
     with pytest.raises(TypeError, match=r"np\.std\(x, ddof=1\) on tensors"):
         x.std(ddof=1)
+    with pytest.raises(TypeError, match=r"np\.var\(x, axis=0, ddof=1\) on tensors"):
+        x.var(axis=0, ddof=1)  # was asked of NumPy by PyTorch's name of the axis
     with pytest.raises(RuntimeError, match=r"np\.repeat\(x, 2\) on tensors"):
         x.repeat(2)  # which PyTorch refuses for another reason
     with pytest.raises(TypeError, match=r"np\.transpose\(x, \(1, 0\)\) on tensors"):

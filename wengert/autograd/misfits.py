@@ -43,9 +43,12 @@ WORDS = _names("padding equation dtype out_dtype device layout")
 
 
 def misfit(
-    error: Exception, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> None:
+    error: Exception, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any],
+    given: dict[str, Any] | None = None,
+) -> None:  # fmt: skip
     """Raise what the error of a call is really about, if an argument is not what its name says.
+
+    Of `kwargs` the names are the function's own; `given` are they by the names in the call.
 
     >>> def gather(input, dim, index): ...
     >>> misfit(AttributeError("no dtype"), gather, ([1.0], 0, "first"), {})
@@ -54,7 +57,7 @@ def misfit(
     """
     said = _of_kinds(error, function, args, kwargs)
     known = type(said) in REFUSALS and "NumPy's" not in str(said)  # a function inside may say it
-    numpys = of_numpy(function, args, kwargs) if known else ""
+    numpys = of_numpy(function, args, kwargs if given is None else given) if known else ""
     if numpys:
         raise meant(said, numpys) from error
     if said is not error:

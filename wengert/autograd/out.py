@@ -165,6 +165,7 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        given = kwargs
         try:
             if kwargs and names:
                 kwargs = renamed(function.__name__, names, kwargs)
@@ -172,7 +173,8 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
                 return function(*args, **kwargs)
             return into(out, function, args, kwargs)
         except Exception as error:
-            misfit(error, function, args, kwargs if out is None else {**kwargs, "out": out})
+            put = {} if out is None else {"out": out}
+            misfit(error, function, args, kwargs | put, given | put)
             raise
 
     with_out.numpys_names = names  # type: ignore[attr-defined]
@@ -185,12 +187,13 @@ def takes_names(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def named(*args: Any, **kwargs: Any) -> Any:
+        given = kwargs
         try:
             if kwargs:
                 kwargs = renamed(function.__name__, names, kwargs)
             return function(*args, **kwargs)
         except Exception as error:
-            misfit(error, function, args, kwargs)
+            misfit(error, function, args, kwargs, given)
             raise
 
     named.numpys_names = names  # type: ignore[attr-defined]
