@@ -248,3 +248,24 @@ def test_a_sweep_passes_errors_of_arithmetic_by_whatever_numpy_is_to_do_now(
         return seen
 
     alike(told(story, wg.compile), told(story, lambda f: f), 1e-5, "a sweep")
+
+
+def test_globals_that_a_function_asks_for_are_there_for_others_while_they_are_put_back():
+    # They were cleared and filled again: other threads and collections of garbage met none.
+    missed = []
+    m = module(
+        "import gc\nG, H = 1.5, 2.0\n"
+        "def told(phase, info):\n    if 'H' not in globals(): missed.append(phase)\n"
+        "def f(x):\n    globals()['G'] = globals()['G'] * 0.5\n    return x * G * H\n",
+        missed=missed,
+    )
+    before, threshold = gc.callbacks[:], gc.get_threshold()
+    gc.callbacks.append(m.told)
+    gc.set_threshold(1)
+    try:
+        wg.compile(m.f)(wg.ones(2))
+    finally:
+        gc.callbacks[:] = before
+        gc.set_threshold(*threshold)
+    assert m.G == 0.75
+    assert not missed

@@ -16,6 +16,7 @@ import contextlib
 import functools
 import io
 import logging
+import operator
 import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
@@ -739,10 +740,18 @@ def _fill(container: Any, held: tuple[Any, ...]) -> None:
     """Make a container hold this again."""
     if isinstance(container, dict):
         kind: Any = OrderedDict if isinstance(container, OrderedDict) else dict
-        kind.clear(container)
         half = len(held) // 2
-        for key, value in zip(held[:half], held[half:], strict=True):
-            kind.__setitem__(container, key, value)
+        keys = held[:half]
+        ours = set(map(id, keys))
+        # It may be a module's globals: what others read meanwhile is there.
+        for key in [key for key in kind.__iter__(container) if id(key) not in ours]:
+            kind.__delitem__(container, key)
+        for _ in range(2):
+            for key, value in zip(keys, held[half:], strict=True):
+                kind.__setitem__(container, key, value)
+            if all(map(operator.is_, kind.__iter__(container), keys)):
+                break
+            kind.clear(container)  # they come in another order
     elif isinstance(container, list):
         container[:] = held
     else:
