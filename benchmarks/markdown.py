@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from benchmarks.report import COLUMNS, OURS, Report, Row, amount, machine, shown_ratio, versions
-from wengert.serialization.files import whole
+from wengert.history.files import whole
 
 SHORT = ", in short"
 

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from benchmarks.peers import PACKAGES, THREAD_VARIABLES, version
 from benchmarks.timing import Target
-from wengert.serialization.files import whole
+from wengert.history.files import whole
 
 OURS = "wengert"
 

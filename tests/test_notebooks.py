@@ -47,7 +47,7 @@ def test_what_is_no_part_of_a_page_is_no_part_of_its_notebook() -> None:
 def test_an_error_curve_shows_its_plot_in_notebooks_and_a_program_its_source() -> None:
     matplotlib = pytest.importorskip("matplotlib")
     with matplotlib.rc_context({"backend": "agg"}):
-        assert wg.numeric.error_curve(np.exp, 1.0)._repr_svg_().startswith("<svg")
+        assert "<svg" in wg.numeric.error_curve(np.exp, 1.0)._repr_mimebundle_()["image/svg+xml"]
     f = wg.compile(lambda x: np.sin(x) * 2)
     f(np.ones(3))
     assert f.program._repr_markdown_().startswith("```python\nimport numpy")

@@ -241,6 +241,7 @@ def test_a_flame_graph_is_written_as_a_picture_and_as_stacks(tmp_path):
     assert "Flame graph" in prof.flame_graph().save(tmp_path / "flames.html").read_text("utf-8")
     with pytest.raises(ValueError, match=r"saved as \.svg or \.html"):
         prof.flame_graph().save(tmp_path / "flames.png")
+    assert prof.flame_graph()._repr_mimebundle_().keys() >= {"image/svg+xml", "image/png"}
     prof.export_stacks(str(tmp_path / "stacks.txt"))
     first, second = (tmp_path / "stacks.txt").read_text(encoding="utf-8").splitlines()
     assert first.startswith("a <part>, slow ")

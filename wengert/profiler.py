@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from wengert.autograd import engine
 from wengert.compile.call.function import CompiledFunction
+from wengert.history.files import whole
 from wengert.history.location import INTERNAL, user_frame
 from wengert.history.node import Node, tick
 from wengert.imports import lacking as _lacking
@@ -605,7 +606,8 @@ class profile:
             raise ValueError(
                 f"metric must be 'self_cpu_time_total', got {metric!r}: only the CPU is timed"
             )
-        Path(path).write_text(self.flame_graph().stacks() + "\n", encoding="utf-8")
+        with whole(Path(path)) as part:
+            part.write_text(self.flame_graph().stacks() + "\n", encoding="utf-8")
 
     def export_chrome_trace(self, path: str) -> None:
         """Write a file for chrome://tracing or Perfetto."""
@@ -622,7 +624,8 @@ class profile:
             }
             for event in self._events
         ]
-        Path(path).write_text(json.dumps({"traceEvents": trace, "displayTimeUnit": "ms"}))
+        with whole(Path(path)) as part:
+            part.write_text(json.dumps({"traceEvents": trace, "displayTimeUnit": "ms"}))
 
 
 _lacking(__name__)

@@ -162,7 +162,8 @@ def as_html(value: Any) -> str:
         page = html.escape(value, quote=True)
         return f'<iframe class="shown" loading="lazy" title="Traces" srcdoc="{page}"></iframe>'
     if not hasattr(value, "savefig"):
-        return f'<div class="shown">{value._repr_html_()}</div>'
+        text = value.svg()
+        return f'<div class="shown">{text[text.index("<svg") :]}</div>'
     import matplotlib
 
     buffer = io.StringIO()

@@ -269,8 +269,11 @@ def _opened(e: Any) -> int:
     import webbrowser
     from pathlib import Path
 
+    from wengert.history.files import whole
+
     name = Path(tempfile.mkdtemp(prefix="wengert-")) / "trace.html"
-    name.write_text(e.page(), encoding="utf-8")
+    with whole(name) as part:
+        part.write_text(e.page(), encoding="utf-8")
     there = webbrowser.open(name.as_uri())
     print(f"{e.summary()}\n{'opened' if there else 'no browser was found; wrote'} {name}")
     return OK
@@ -279,7 +282,7 @@ def _opened(e: Any) -> int:
 def _written(e: Any, option: str, name: str, text: str, then: str) -> int:
     from pathlib import Path
 
-    from wengert.serialization.files import whole
+    from wengert.history.files import whole
 
     try:
         with whole(Path(name)) as part:

@@ -23,8 +23,8 @@ import numpy as np
 import wengert as wg
 from wengert import nn, numeric, optim
 from wengert.datasets import load_digits
+from wengert.history.files import whole
 from wengert.nn import functional as F
-from wengert.serialization.files import whole
 from wengert.utils.data import DataLoader, TensorDataset
 
 HIDDEN = 128

@@ -3,7 +3,8 @@
 One file per code, named by a hash of what it was made of. The folder is the one named by the
 environment variable WENGERT_CACHE (empty: keep nothing), else in the user's cache folder. A cache
 never stands in the way: files that cannot be read, or hold something else, count as missing, and
-nothing happens where nothing can be written.
+nothing happens where nothing can be written. What is kept is read in the first operation of each
+process, so that reading does without `pathlib`, which takes longer to import.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import contextlib
 import os
 import sys
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LIMIT = 512 * 2**20
 """Bytes in the folder; beyond it the files that were not used for longest go."""
@@ -25,31 +29,39 @@ _writes = 0  # of this process
 
 def folder() -> Path | None:
     """Where files are kept; None if nowhere."""
+    from pathlib import Path
+
+    place = _folder()
+    return Path(place) if place else None
+
+
+def _folder() -> str:
     chosen = os.environ.get("WENGERT_CACHE")
     if chosen is not None:
-        return Path(chosen).expanduser() if chosen else None
-    try:
-        home = Path.home()
-    except RuntimeError:  # a user without a home
-        return None
+        return os.path.expanduser(chosen)
+    home = os.path.expanduser("~")
+    if not os.path.isabs(home):  # a user without a home
+        return ""
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData/Local") / "wengert" / "Cache"
+        local = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
+        return os.path.join(local, "wengert", "Cache")
     if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "wengert"
+        return os.path.join(home, "Library", "Caches", "wengert")
     # A relative XDG path is to be ignored, says the XDG base directory specification.
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else home / ".cache") / "wengert"
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return os.path.join(base if os.path.isabs(base) else os.path.join(home, ".cache"), "wengert")
 
 
 def read(key: str) -> bytes | None:
     """What was written under this key, if it is whole."""
-    place = folder()
-    if place is None:
+    place = _folder()
+    if not place:
         return None
-    path = place / (key + _SUFFIX)
+    path = os.path.join(place, key + _SUFFIX)
     try:
-        content = path.read_bytes()
-        if time.time() - path.stat().st_mtime > _DAY:
+        with open(path, "rb") as file:
+            content = file.read()
+        if time.time() - os.stat(path).st_mtime > _DAY:
             os.utime(path)  # used lately: it stays when others go
     except OSError:
         return None
@@ -74,10 +86,10 @@ def write(key: str, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(_HEAD + digest(data) + data)
-        Path(name).replace(place / (key + _SUFFIX))
+        os.replace(name, place / (key + _SUFFIX))
     except OSError:
         with contextlib.suppress(OSError):
-            Path(name).unlink()
+            os.unlink(name)
         return
     if _writes % 100 == 0:
         prune(place, LIMIT)

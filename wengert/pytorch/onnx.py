@@ -20,10 +20,10 @@ from wengert.compile.call.function import compile as compiled
 from wengert.compile.program import operations
 from wengert.compile.program.program import Program, Statement, Value
 from wengert.errors import TracingError
+from wengert.history.files import whole
 from wengert.history.modes import no_grad
 from wengert.imports import lacking as _lacking
 from wengert.rules import convolution as windows
-from wengert.serialization.files import whole
 from wengert.utils.protobuf import bytes_field, integer
 
 OPSET, IR = 18, 9

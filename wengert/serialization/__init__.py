@@ -1,8 +1,8 @@
-"""Files of tensors, here and as PyTorch writes them; and files written whole or not at all.
+"""Files of tensors, here and as PyTorch writes them.
 
 Begin with `archive.py`: `save` and `load`. `torch_files.py` reads what `torch.save` wrote and runs
 nothing in it, `torch_writer.py` writes what `torch.load` reads; `objects.py` says of which classes
-files may hold instances. `files.py` replaces a file in one step: a crash leaves the old one.
+files may hold instances.
 """
 
 from wengert.imports import lacking as _lacking

@@ -20,9 +20,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from wengert.history.files import whole
 from wengert.nn.parameter import Parameter
 from wengert.serialization import objects, torch_files, torch_writer
-from wengert.serialization.files import whole
 from wengert.tensor import Size, Tensor, bare, wrap
 
 Place = tuple[Any, ...]

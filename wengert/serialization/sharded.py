@@ -17,10 +17,10 @@ from typing import Any
 from wengert.distributed import groups, objects, tensors
 from wengert.errors import DistError
 from wengert.history import modes
+from wengert.history.files import whole
 from wengert.imports import lacking as _lacking
 from wengert.serialization.archive import load as load_file
 from wengert.serialization.archive import save as save_file
-from wengert.serialization.files import whole
 from wengert.tensor import Tensor
 
 INDEX = "index.json"

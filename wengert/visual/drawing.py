@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import inspect
-import io
 import re
 from collections.abc import Callable
 from itertools import pairwise
@@ -21,8 +20,9 @@ import numpy as np
 from wengert.explain.layers import Point
 from wengert.functions.creation import tensor
 from wengert.history import modes
+from wengert.history.files import ending, whole
+from wengert.history.pictures import Picture
 from wengert.nn.module import Module
-from wengert.serialization.files import whole
 from wengert.symbolic.expressions import Expression
 from wengert.tensor import Tensor
 from wengert.tree import collect, rebuild
@@ -163,7 +163,7 @@ LONGEST = 30
 _FORMATS = {".svg": "svg", ".png": "png", ".pdf": "pdf", ".html": "html", ".htm": "html"}
 
 
-class Drawing:
+class Drawing(Picture):
     """A drawn graph. Notebooks show it; `save` writes it; `paint` puts it on given axes."""
 
     def __init__(self, graph: Graph) -> None:
@@ -180,12 +180,7 @@ class Drawing:
         The file is written whole or not at all. `dpi` is the resolution of PNG files.
         """
         path = Path(path)
-        kind = _FORMATS.get(path.suffix.lower())
-        if kind is None:
-            raise ValueError(
-                f"a drawing is saved as {', '.join(_FORMATS)}, by the end of the file's name, but "
-                f"{path.name!r} was given"
-            )
+        kind = _FORMATS[ending(path, "a drawing", _FORMATS)]
         with whole(path) as part:
             if kind == "html":
                 part.write_text(self.html(), encoding="utf-8")
@@ -227,28 +222,17 @@ class Drawing:
 
     def svg(self) -> str:
         """The drawing as the text of an SVG file, with a title on each box."""
-        import matplotlib
-
-        buffer = io.StringIO()
-        # Text stays text, so that it can be searched; equal drawings are equal files.
-        with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "wengert"}):
-            self.figure().savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
         titles = [html.escape(vertex.describe()) for vertex in self.graph.vertices]
         return re.sub(
             r'<g id="vertex-(\d+)">',
             lambda found: f"{found[0]}<title>{titles[int(found[1])]}</title>",
-            buffer.getvalue(),
+            self.drawn("svg", transparent=True).decode(),
         ).replace("</svg>", "<style>text {pointer-events: none}</style>\n</svg>")
 
     def html(self) -> str:
         """The drawing as a web page, complete in itself."""
-        return _PAGE.format(svg=self._repr_html_())
-
-    def _repr_svg_(self) -> str:
-        return self.svg()
-
-    def _repr_html_(self) -> str:
-        return self.svg()[self.svg().index("<svg") :]
+        text = self.svg()
+        return _PAGE.format(svg=text[text.index("<svg") :])
 
     def _extent(self) -> tuple[float, float, int]:
         columns = [vertex.column for vertex in self.graph.vertices]

@@ -10,9 +10,10 @@ import html
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from wengert.serialization.files import whole
+from wengert.history.files import ending, whole
+from wengert.history.pictures import Picture
 
 WIDTH, ROW = 760, 18
 """Of the picture and the height of a bar, in pixels."""
@@ -81,7 +82,7 @@ def frames(events: Iterable[Timed]) -> Frame:
     return root
 
 
-class FlameGraph:
+class FlameGraph(Picture):
     """A flame graph. Notebooks show it; `save` writes it.
 
     Point at a bar: its title says the time, the number of calls, the line and the module.
@@ -97,12 +98,8 @@ class FlameGraph:
     def save(self, path: str | Path) -> Path:
         """Write the picture, as .svg or as .html, whole or not at all."""
         path = Path(path)
-        if path.suffix.lower() not in (".svg", ".html"):
-            raise ValueError(
-                "a flame graph is saved as .svg or .html, by the end of the file's name, but "
-                f"{path.name!r} was given"
-            )
-        text = self.svg() if path.suffix.lower() == ".svg" else _PAGE.format(svg=self.svg())
+        kind = ending(path, "a flame graph", (".svg", ".html"))
+        text = self.svg() if kind == ".svg" else _PAGE.format(svg=self.svg())
         with whole(path) as part:
             part.write_text(text, encoding="utf-8")
         return path
@@ -130,11 +127,19 @@ class FlameGraph:
             f'aria-label="Flame graph">\n' + "\n".join(parts) + "\n</svg>"
         )
 
-    def _repr_svg_(self) -> str:
-        return self.svg()
+    def figure(self) -> Any:
+        """The picture as a figure of matplotlib's, for what cannot show SVG."""
+        from matplotlib.figure import Figure
 
-    def _repr_html_(self) -> str:
-        return self.svg()
+        bars = list(_bars(self.root, 0, 0.0, self.root.total or 1))
+        rows = max(depth for depth, *_ in bars) + 1
+        figure = Figure(figsize=(WIDTH / 100, rows * ROW / 100))
+        axes = figure.add_axes((0, 0, 1, 1), xlim=(0, WIDTH), ylim=(rows, 0))
+        axes.set_axis_off()
+        for depth, left, width, frame in bars:
+            axes.barh(depth + 0.5, max(width - 0.5, 0.3), 0.94, left, color=colour(frame))
+            axes.text(left + 4, depth + 0.5, fitting(frame.name, width), fontsize=8, va="center")
+        return figure
 
 
 def _bars(
@@ -151,9 +156,8 @@ def _bars(
 
 
 def _bar(depth: int, left: float, width: float, frame: Frame, whole: int) -> str:
-    letters = int((width - 6) / LETTER)
-    name = frame.name if len(frame.name) <= letters else frame.name[: max(letters - 1, 0)] + "…"
-    shown = f'<text x="4" y="13">{html.escape(name)}</text>' if letters > 2 else ""
+    name = fitting(frame.name, width)
+    shown = f'<text x="4" y="13">{html.escape(name)}</text>' if name else ""
     often = f"{frame.count:,} call{'s' if frame.count != 1 else ''}" if frame.count else ""
     said = "\n".join(
         part
@@ -169,8 +173,24 @@ def _bar(depth: int, left: float, width: float, frame: Frame, whole: int) -> str
     return (
         f'<g transform="translate({left:.2f} {depth * ROW})"><title>{html.escape(said)}</title>'
         f'<rect width="{max(width - 0.5, 0.3):.2f}" height="{ROW - 1}" rx="2" '
-        f'fill="{COLOURS.get(frame.kind, "#dddddd")}"/>{shown}</g>'
+        f'fill="{colour(frame)}"/>{shown}</g>'
     )
+
+
+def colour(frame: Frame) -> str:
+    return COLOURS.get(frame.kind, "#dddddd")
+
+
+def fitting(name: str, width: float) -> str:
+    """As much of a name as a bar has room for.
+
+    >>> fitting("backward", 40.0), fitting("backward", 10.0)
+    ('back…', '')
+    """
+    letters = int((width - 6) / LETTER)
+    if letters <= 2:
+        return ""
+    return name if len(name) <= letters else name[: letters - 1] + "…"
 
 
 def _time(nanoseconds: int) -> str:

@@ -146,6 +146,11 @@ def lasts(step: Any) -> bool:
     return isinstance(step, Call) and getattr(step.statement.function, "lasts", False)
 
 
+def endless(step: Any) -> bool:
+    """Whether a step may run for ever."""
+    return isinstance(step, Call) and getattr(step.statement.function, "endless", False)
+
+
 class Callback:
     """What native code calls for a `Call` step: with its number and the addresses of its arrays."""
 

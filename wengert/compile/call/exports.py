@@ -41,6 +41,7 @@ from wengert.compile.trace.places import (
 )
 from wengert.compile.trace.results import named_leaves
 from wengert.errors import TracingError
+from wengert.history.files import ending, whole
 from wengert.history.location import line_of
 
 
@@ -428,10 +429,14 @@ def _parameters(declared: list[str]) -> str:
 def save(specialization: Specialization, path: Any, name: str | None, with_header: bool) -> None:
     """Write the object file, and the header beside it."""
     path = Path(path)
+    cure = "; wengert.onnx.export writes ONNX files, of functions too"
+    ending(path, "machine code", (".o", ".obj"), cure if path.suffix == ".onnx" else "")
     function = specialization.owner.function
     own = getattr(function, "__name__", type(function).__name__)
     name = name or (path.stem if own == "<lambda>" else own)
     made = exported(specialization, unique(name, set()))
-    if with_header:
-        path.with_suffix(".h").write_text(header(made), encoding="utf-8")
-    path.write_bytes(made.object_file())
+    with whole(path) as part:
+        part.write_bytes(made.object_file())
+        if with_header:
+            with whole(path.with_suffix(".h")) as declared:
+                declared.write_text(header(made), encoding="utf-8")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.backend import backend
-from wengert.compile.call.executable import Executable, aligned, lasts
+from wengert.compile.call.executable import Executable, aligned, endless
 from wengert.compile.call.memory import Memory
 from wengert.compile.plan.kernel import Apply, Load, Reduce, Store
 from wengert.compile.plan.plan import Call, Loops, Multiply, Plan, Step, numbered
@@ -152,7 +152,7 @@ def ticks_of(plan: Plan) -> np.ndarray | None:
     A loop that ends when a condition holds may never end on ones, and what other processes take
     part in would wait for them: then nothing is measured.
     """
-    if any(lasts(step) or meets(step) for _, step, _ in numbered(plan)):
+    if any(endless(step) or meets(step) for _, step, _ in numbered(plan)):
         return None
     return np.median([ticks for ticks, _ in timed_runs(plan)], axis=0)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,8 @@ import numpy as np
 from wengert.compile.call.report import Line, grouped, line_of, short, ticks_of, timed_runs
 from wengert.compile.plan.plan import Plan
 from wengert.errors import TracingError
+from wengert.history.files import ending, whole
+from wengert.history.pictures import Picture
 
 LONG = 4 << 20  # elements of an array that no cache holds
 SIDE = 128  # of matrices whose product is as fast as products are, and too short to be interrupted
@@ -54,7 +55,7 @@ class Point:
     share: float
 
 
-class Roofline:
+class Roofline(Picture):
     """What `f.roofline()` returns; it prints as a table, and notebooks show it as a picture."""
 
     def __init__(self, name: str, machine: Machine, points: list[Point], rest: float) -> None:
@@ -86,19 +87,10 @@ class Roofline:
     def save(self, path: str | Path, dpi: int = 150) -> Path:
         """Write the picture to a file, whose name says the format: .svg, .png, .pdf."""
         path = Path(path)
-        path.write_bytes(self._drawn(path.suffix.lower().lstrip("."), dpi))
+        kind = ending(path, "a roofline", (".svg", ".png", ".pdf"))
+        with whole(path) as part:
+            part.write_bytes(self.drawn(kind[1:], dpi=dpi))
         return path
-
-    def _repr_svg_(self) -> str:
-        return self._drawn("svg", 150).decode()
-
-    def _drawn(self, kind: str, dpi: int) -> bytes:
-        import matplotlib
-
-        file = BytesIO()
-        with matplotlib.rc_context({"svg.fonttype": "none"}):  # text stays text
-            self.figure().savefig(file, format=kind, dpi=dpi)
-        return file.getvalue()
 
     def figure(self) -> Any:
         """The picture: the roof, and below it a disc for each loop, as large as its share."""

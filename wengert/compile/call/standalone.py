@@ -20,11 +20,11 @@ import numpy as np
 from wengert.compile.program.operations import astype
 from wengert.compile.program.program import Statement, Value
 from wengert.compile.program.source import Printer
+from wengert.compile.trace.anew import Anew
 from wengert.compile.trace.arguments import Changed, named_parts_of
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import Argument, Known, Output, array_at
-from wengert.compile.trace.results import Filled
 from wengert.errors import TracingError
 from wengert.history.location import here
 
@@ -168,9 +168,9 @@ class Standalone(Printer):
             if type(item) is list:
                 return f"[{inside}]"
             return f"({inside},)" if len(item) == 1 else f"({inside})"
-        if type(item) is Filled:
+        if type(item) is Anew:
             raise TracingError(
-                f"the function returns a {type(item.empty).__name__}, which text for plain NumPy "
+                f"the function returns a {item.kind.__name__}, which text for plain NumPy "
                 "cannot make. Return a tuple or a dictionary."
             )
         return self.arg(item)

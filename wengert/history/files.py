@@ -7,9 +7,23 @@ import glob
 import os
 import platform
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+
+def ending(path: Path, what: str, endings: Iterable[str], cure: str = "") -> str:
+    """How the name of the file ends, which says what to write: ".svg".
+
+    Errors: ValueError for an ending that is none of these.
+    """
+    given = path.suffix.lower()
+    if given in (known := list(endings)):
+        return given
+    raise ValueError(
+        f"{what} is saved as {' or '.join(known)}, by the end of the file's name, but "
+        f"{path.name!r} was given{cure}"
+    )
 
 
 @contextmanager
