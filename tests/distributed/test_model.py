@@ -48,6 +48,18 @@ def test_a_network_is_found_from_times_of_several_numbers_of_ranks():
     assert math.isclose(found.bandwidth, CLUSTER.bandwidth, rel_tol=0.03)
 
 
+def test_memory_that_is_shared_is_told_from_a_network():
+    # Two processes on two cores, milliseconds: predictions by the outer ones are within 20%.
+    seen = {1e3: 0.0075, 1e4: 0.0093, 1e5: 0.0238, 1e6: 0.1865, 3e6: 0.479, 1e7: 1.892, 3e7: 5.571}
+    times = [(n, 2, 1e-3 * seen[n]) for n in (1e3, 1e5, 1e7)]
+    memory = Network.fitted(times, "shared")
+    for size, ms in seen.items():
+        assert 1e3 * memory.all_reduce(size, 2, "shared").seconds == pytest.approx(ms, rel=0.2)
+    assert memory.all_reduce(1e6, 4, "shared").transfer == pytest.approx(
+        2 * memory.all_reduce(1e6, 2, "shared").transfer
+    )
+
+
 def test_all_ranks_measure_the_same_times():
     def work():
         return measured([8, 10**5], repeats=2)
@@ -87,7 +99,7 @@ def test_one_bucket_is_sent_when_all_is_computed():
 def test_numbers_that_no_network_has_are_refused():
     with pytest.raises(ValueError, match="bandwidth above 0"):
         Network(1e-6, 0)
-    with pytest.raises(ValueError, match="none of rings, halving, doubling"):
+    with pytest.raises(ValueError, match="none of rings, halving, doubling, shared"):
         CLUSTER.all_reduce(1, 2, "trees")
     with pytest.raises(ValueError, match="at least one rank"):
         CLUSTER.all_reduce(1, 0)

@@ -14,8 +14,7 @@ from tests.distributed import training  # noqa: F401  (more checks)
 from tests.distributed.checks import CHECKS
 from tests.distributed.processes import ROOT, is_started_again, needs_mpi, program, ranks, run
 from wengert import distributed as dist
-from wengert.cli.run import survives
-from wengert.distributed.near import IN_ORDER
+from wengert.cli.run import command, survives
 
 pytestmark = [needs_mpi, pytest.mark.sweep]
 
@@ -60,7 +59,7 @@ def test_shapes_that_differ_are_an_error_on_both_ranks():
     assert done.stdout.count("rank 1: all_reduce SUM of float32[3]") == 2
 
 
-@pytest.mark.parametrize("checked", ["1", "0"] if IN_ORDER else ["1"])
+@pytest.mark.parametrize("checked", ["1", "0"])
 def test_operations_in_another_order_are_found(checked):
     # Both have been used before, and have blocks of one size: MPI would mix them up in silence.
     done = program(
@@ -120,6 +119,21 @@ def test_an_error_on_one_rank_ends_all():
     done = program(3, "if rank == 1: raise KeyError('lost')\ndist.barrier(timeout=30)\n")
     assert done.returncode != 0
     assert "KeyError: 'lost'" in done.stdout
+
+
+@pytest.mark.skipif(not survives(), reason="this MPI ends all ranks when one dies (no ULFM)")
+def test_a_rank_that_dies_before_mpi_starts_is_not_waited_for_for_ever():
+    # MPI waits in C until all have started, where no timeout of ours was looked at.
+    text = (
+        "import os, signal\n"
+        "if os.environ['OMPI_COMM_WORLD_RANK'] == '1': os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from wengert import distributed as dist\n"
+        "dist.init_process_group('mpi', timeout=3)\n"
+    )
+    done = run(command(3, [sys.executable, "-c", text], elastic=True))
+    assert done.returncode
+    assert "Timeout (0:00:03)!" in done.stdout
+    assert "init_process_group" in done.stdout
 
 
 def test_a_killed_rank_ends_the_others():

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
+import sys
 
 import numpy as np
 import pytest
 
+from wengert.distributed.collectives import ReduceOp
 from wengert.distributed.near import SLOT, SLOTS, Block, Board, Differs, Layout, Ring, shared
+from wengert.distributed.near_code import Entered
 
 
 def rings(size: int) -> list[Ring]:
@@ -56,7 +60,7 @@ def test_a_rank_may_be_ahead_by_as_much_as_there_is_room_for():
     first, second = rings(2)
     x = [np.full((3, 1), k) for k in range(SLOTS + 1)]
     begun = [begin(first, each, np.maximum) for each in x]
-    assert [block.put for block in begun] == [1] * SLOTS + [0]
+    assert [block.written for block in begun] == [True] * SLOTS + [False]
     for k in range(SLOTS + 1):
         y = np.full((3, 1), -k)
         block = begin(second, y, np.maximum)
@@ -110,3 +114,101 @@ def test_without_room_for_a_file_there_is_no_shared_memory(monkeypatch):
     assert bytes(memory) == bytes(32)
     monkeypatch.setattr("tempfile.mkstemp", lambda **_: (_ for _ in ()).throw(OSError("full")))
     assert shared(Alone(), 32) is None
+
+
+# ---- machine code ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", [op for op in ReduceOp if op is not ReduceOp.AVG])
+def test_numbers_of_every_dtype_are_combined_as_numpy_does(op):
+    taken = []
+    for char in "?bBhHiIlLqQefdgFDG":
+        dtype = np.dtype(char)
+        first, second = rings(2)
+        if not first.takes(op.function, dtype):
+            continue
+        x, y = (np.random.default_rng(r).integers(0, 3, 37).astype(dtype) for r in (0, 1))
+        expected = op.function(x, y)
+        for ring, array in ((first, x), (second, y)):
+            begin(ring, array, op.function)
+        first.go_on()
+        assert np.array_equal(x, expected)
+        assert np.array_equal(y, expected)
+        taken.append(char)
+    integers = set("?bBhHiIlLqQ")
+    assert set(taken) >= (integers if op.name[0] == "B" else integers | set("efdFD"))
+
+
+def test_numbers_that_numpy_combines_by_other_means_are_left_to_mpi():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    (ring,) = rings(1)
+    for dtype in (np.dtype(ml_dtypes.bfloat16), np.dtype(object), np.dtype(">f4")):
+        assert not ring.takes(np.add, dtype)
+
+
+def entered(ring: Ring, x: np.ndarray, number: int = 0):
+    layout = Layout(ring, number, x.shape, x.dtype, np.add)
+    made = layout.at_once(Board(bytearray(Board.size(2)), range(2), ring.rank), "all_reduce")
+    assert made is not None
+    return made
+
+
+def test_a_block_that_is_combined_at_once_is_left_when_nobody_comes():
+    first, second = rings(2)
+    x, y = np.full(3, 1.0), np.full(3, 2.0)
+    at_once = entered(first, x)
+    references = sys.getrefcount(x)
+    assert at_once(x) == Entered.LEFT
+    assert at_once(x) == Entered.NOT  # one is under way
+    block = first.left(at_once.__self__)
+    assert block is not None
+    assert block.written
+    assert not block.done
+    assert entered(second, y)(y) == Entered.DONE
+    first.go_on()
+    assert block.done
+    assert x.tolist() == y.tolist() == [3.0] * 3
+    assert first.left(at_once.__self__) is None
+    assert sys.getrefcount(x) == references
+
+
+def test_ranks_without_a_core_each_do_not_spin(monkeypatch):
+    # Three ranks on two cores: who looked for the others held the core that they needed.
+    assert rings(2)[0].spins > 0 or os.cpu_count() == 1
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    assert [ring.spins for ring in rings(3)] == [0, 0, 0]
+
+
+def test_blocks_that_follow_one_that_was_left_come_after_it():
+    first, second = rings(2)
+    x, y, z = np.full(3, 1.0), np.full(3, 10.0), np.full(3, 100.0)
+    assert entered(first, x)(x) == Entered.LEFT
+    after = begin(first, y)
+    assert entered(second, z)(z) == Entered.DONE
+    begin(second, z)
+    first.go_on()
+    assert after.done
+    assert x.tolist() == [101.0] * 3
+    assert y.tolist() == z.tolist() == [111.0] * 3
+
+
+def test_what_is_no_whole_array_is_not_begun():
+    (ring, _) = rings(2)
+    x = np.zeros(6)
+    at_once = entered(ring, np.zeros(3))
+    frozen = np.zeros(3)
+    frozen.flags.writeable = False
+    unaligned = np.zeros(25, np.uint8)[1:].view(np.float64)
+    for wrong in (x[::2], frozen, unaligned, [0.0] * 3, np.zeros((1, 3)).view(np.matrix)):
+        assert at_once(wrong) == Entered.NOT
+    assert ring.go_on() is None
+
+
+def test_ranks_that_differ_at_once_are_told():
+    first, second = rings(2)
+    x, y = np.zeros(3), np.zeros(3)
+    assert entered(first, x, 0)(x) == Entered.LEFT
+    assert entered(second, y, 1)(y) == Entered.LEFT
+    for ring in (first, second):
+        with pytest.raises(Differs):
+            ring.go_on()

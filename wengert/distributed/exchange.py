@@ -50,7 +50,7 @@ def _begun(x: Any, collective: str, root: int, group: int, size: int) -> tuple[W
     own, c = _ours(collective, group, size), COLLECTIVES[collective]
     make = np.zeros if c.gets.rooted and own.rank() != root else np.empty
     receive = make(c.result_shape(x.shape, size), x.dtype)
-    work = own.run(c, np.asarray(x, order="C"), receive, root=root)
+    work = own.run(c, np.require(x, requirements=("C", "A")), receive, root=root)
     return work, receive
 
 

@@ -107,10 +107,16 @@ class ProcessGroup:
 
     def run_in_place(self, collective: Collective, array: Any, op: ReduceOp, root: int) -> None:
         """Run a collective in which each rank gets what has the shape of what it brings."""
-        self.usable(collective.name)
-        send = array if root == self.carrier.rank or not collective.brings.rooted else None
-        call = Call(collective, op, root, array.shape, array.dtype, None)
-        self.carrier.start(call, send, array).wait(self.timeout)
+        carrier, key = self.carrier, (collective, op, root, array.shape, array.dtype)
+        at_once = carrier.at_once.get(key)
+        entered = at_once(array) if at_once is not None else 0
+        if entered != 2:
+            call = Call(*key, None)
+            if entered:
+                carrier.left(call, at_once).wait(self.timeout)
+            else:
+                send = array if root == carrier.rank or not collective.brings.rooted else None
+                carrier.start(call, send, array).wait(self.timeout)
         if op is ReduceOp.AVG and collective.combines:
             np.divide(array, self.size(), out=array)
 

@@ -3,7 +3,7 @@
 A message of n bytes takes a + n/b: a the latency, b the bandwidth (Hockney, 1994). An algorithm of
 all-reduce sends so many messages after one another, and so many times its bytes: `ALGORITHMS`
 states both, and all else follows. The first three are those of MPICH (Thakur, Rabenseifner and
-Gropp, 2005), which also chooses between them by size.
+Gropp, 2005), which also chooses between them by size; the last is what few ranks of one machine do.
 
 >>> network = Network(latency=3e-6, bandwidth=45e9)
 >>> print(network.all_reduce(0.5e9, 64, "rings"))
@@ -65,6 +65,8 @@ ALGORITHMS = {
         lambda p: math.log2(_power(p)) + 2 * _rest(p),
         lambda p: math.log2(_power(p)) + 2 * _rest(p),
     ),
+    # Ranks of one machine that have a core each (`near.py`) write one block and read the others'.
+    "shared": Algorithm(lambda p: p - 1, lambda p: p * int(p > 1)),
 }
 
 

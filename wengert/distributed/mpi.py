@@ -14,20 +14,21 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import faulthandler
 import os
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wengert.distributed.collectives import ReduceOp
-from wengert.distributed.near import IN_ORDER, MOST, Block, Board, Differs, Layout, Ring, shared
-from wengert.distributed.transport import Call, Pending, Transport, disagreement
+from wengert.distributed.near import MOST, Block, Board, Differs, Layout, Ring, shared
+from wengert.distributed.transport import Call, Done, Pending, Transport, disagreement
 from wengert.errors import DistBackendError, DistTimeoutError, RankLostError
 from wengert.history import forks
 
@@ -123,6 +124,7 @@ class Polled(Pending):
     at: Mpi
     what: Callable[[], str]
     source: int | None = None
+    at_once = AT_ONCE
 
     def wait(self, timeout: float) -> None:
         if self.poll():
@@ -131,7 +133,7 @@ class Polled(Pending):
         pause = PAUSE / 100
         while not self.poll():
             waited = time.monotonic() - began
-            if waited < AT_ONCE:
+            if waited < self.at_once:
                 continue
             if waited < EAGER and waited < timeout:
                 give_way()
@@ -156,8 +158,8 @@ class Shared(Polled):
         self.at = at
         self.block = block
         self.what = call.described
-        self.ring = block.layout.ring
-        self._told(self.ring.add, block)
+        self.ring = block.ring
+        self.at_once = AT_ONCE if self.ring.spins else 0.0
 
     def poll(self) -> bool:
         if not self.block.done:
@@ -167,14 +169,22 @@ class Shared(Polled):
     def look(self) -> None:
         self.at.notice(self.what)  # memory does not tell that a rank was lost
 
-    def _told(self, move: Callable[..., None], *block: Block) -> None:
+    def begin(self) -> Shared:
+        self._told(self.ring.add, self.block)
+        return self
+
+    def _told(self, move: Callable[..., None], *given: Any) -> None:
         try:
-            move(*block)
+            move(*given)
         except Differs as differs:
             raise self.at.differs(self.what, *differs.args) from None
 
+    def wait(self, timeout: float) -> None:
+        self._told(self.ring.go_on, True)
+        super().wait(timeout)
+
     def drive(self) -> None:
-        if self.block.put < self.block.layout.parts:
+        if not self.block.written:
             DRIVER.take(self)  # others read what is written when they come to it
 
 
@@ -298,6 +308,7 @@ class Mpi(Transport):
         """Their numbers, the same on all ranks."""
         self.ring: Ring | None = None
         """Made when all ranks first come to what it can do."""
+        self.at_once: dict[Any, Callable[[Any], int]] = {}
         self.always = os.environ.get("WENGERT_CHECK") == "1"
         self.broken: str | None = None
         self.error: type[DistBackendError] = DistBackendError
@@ -317,7 +328,8 @@ class Mpi(Transport):
 
     @classmethod
     def joined(cls, init_method: Any, rank: int, size: int, timeout: float, comm: Any) -> Mpi:
-        MPI = library()
+        with _ending_after(timeout):
+            MPI = library()
         comm = MPI.COMM_WORLD if comm is None else comm
         told = size if size > 0 else int(os.environ.get("WORLD_SIZE", comm.size))
         if told != comm.size or (rank >= 0 and rank != comm.rank):
@@ -348,7 +360,7 @@ class Mpi(Transport):
 
     def _ring(self) -> Ring | None:
         """Memory in which blocks are combined, if there is some and few ranks read it."""
-        if not (self.all_near and IN_ORDER and 1 < self.size <= MOST):
+        if not (self.all_near and 1 < self.size <= MOST):
             return None
         memory = shared(self.control, Ring.size(self.size))
         return None if memory is None else Ring(memory, self.rank, self.size)
@@ -378,7 +390,7 @@ class Mpi(Transport):
         number = self.cards.setdefault(call.card, len(self.cards))
         if not (c.rooted or c.brings.stacked or c.gets.stacked):
             ring = self.ring = self.ring or self._ring()
-        if ring is None:
+        if ring is None or not ring.takes(call.op.function, call.dtype):
             begin = self.by_mpi(call)
             return lambda call, send, receive: Transfer(
                 self,
@@ -388,7 +400,15 @@ class Mpi(Transport):
             )
 
         layout = Layout(ring, number, call.block, call.dtype, call.op.function)
-        return lambda call, send, receive: Shared(self, Block(layout, send, receive), call)
+        at_once = None if self.always else layout.at_once(self.board, c.name)
+        if at_once is not None:
+            self.at_once[call[:5]] = at_once
+        return lambda call, send, receive: Shared(self, Block(layout, send, receive), call).begin()
+
+    def left(self, call: Call, at_once: Any) -> Pending:
+        assert self.ring is not None
+        block = self.ring.left(at_once.__self__)
+        return Done() if block is None else Shared(self, block, call)
 
     def by_mpi(self, call: Call) -> Callable[[Any, Any], Any]:
         """MPI's call, from the description of the collective: a request."""
@@ -422,7 +442,7 @@ class Mpi(Transport):
         for other, row in enumerate(texts):
             if not np.array_equal(row[: len(card) + 1], text[: len(card) + 1]):
                 words = row.tobytes().rstrip(b"\0").decode(errors="replace").partition("\0")[2]
-                self.broken = f"rank {self.rank} came to another operation than rank {other}"
+                self.end(f"rank {self.rank} came to another operation than rank {other}")
                 raise disagreement(described(), self.rank, words, other)
 
     def send(self, array: Any, to: int, tag: int) -> Pending:
@@ -496,6 +516,11 @@ class Mpi(Transport):
 
     # ---- what goes wrong ----
 
+    def end(self, why: str) -> None:
+        """The group cannot be used any more."""
+        self.broken = why
+        self.at_once.clear()
+
     def notice(self, what: Callable[[], str]) -> None:
         """An error if a rank was lost, or has left the group."""
         self.begun(what, lambda: self.control.Iprobe(self.MPI.ANY_SOURCE, self.MPI.ANY_TAG))
@@ -503,7 +528,7 @@ class Mpi(Transport):
     def differs(self, what: Callable[[], str], rank: int, number: int) -> DistBackendError:
         """The error for another rank that has come to the operation of that number."""
         cards = {n: card for card, n in self.cards.items()}
-        self.broken = f"rank {self.rank} came to another operation than rank {rank}"
+        self.end(f"rank {self.rank} came to another operation than rank {rank}")
         return disagreement(what(), self.rank, Call.words(cards[number]), rank)
 
     def unusable(self, what: Callable[[], str]) -> DistBackendError:
@@ -513,22 +538,38 @@ class Mpi(Transport):
         """MPI's errors do not say to which rank and operation they came."""
         if error.Get_error_class() in lost_classes(self.MPI):
             self.error = RankLostError
-            self.broken = f"A rank was lost; MPI said: {error}"
+            self.end(f"A rank was lost; MPI said: {error}")
         else:
-            self.broken = f"MPI said: {error}"
+            self.end(f"MPI said: {error}")
         return self.error(f"rank {self.rank}: {what()} failed.\n{self.broken}")
 
     def late(self, what: str, timeout: float) -> DistTimeoutError:
         error = DistTimeoutError(
             f"rank {self.rank} waited {timeout:g} s in {what}{self.board.where()}"
         )
-        self.broken = str(error)
+        self.end(str(error))
         return error
 
     def close(self) -> None:
         if self.broken is None:
             self.control.Free()
             self.comm.Free()
+
+
+@contextlib.contextmanager
+def _ending_after(timeout: float) -> Iterator[None]:
+    """End this process if MPI does not start in time: it may wait for ever for a rank that died.
+
+    It waits in C and holds the interpreter, so that nobody can raise an error meanwhile.
+    """
+    if "mpi4py.MPI" in sys.modules or sys.__stderr__ is None:
+        yield
+        return
+    faulthandler.dump_traceback_later(timeout, exit=True, file=sys.__stderr__)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _came(MPI: Any, request: Any, comm: Any) -> bool:

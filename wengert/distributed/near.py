@@ -14,7 +14,6 @@ import contextlib
 import math
 import mmap
 import os
-import platform
 import tempfile
 import threading
 from collections import deque
@@ -26,12 +25,12 @@ import numpy as np
 
 from wengert.distributed.collectives import COLLECTIVES
 
-IN_ORDER = platform.machine().lower() in ("x86_64", "amd64", "i686")
-"""Whether a processor shows others what it writes in the order in which it has written it."""
 SLOT = 2**17
 """Bytes that are written before others may read them: they are still in a cache then."""
 SLOTS = 32
 """So many parts a rank may write before others have read the first of them."""
+SPINS = 10_000
+"""How often it is looked whether others have come, some 50 microseconds, before it is left."""
 MOST = 4
 """So many ranks read what all have written. For more of them MPI's ways read less."""
 _LINE = 8  # words of 8 bytes of which a cache moves no fewer
@@ -84,6 +83,7 @@ class Board:
         self.ranks = ranks
         self.rows: Any = np.frombuffer(memory, np.int64).reshape(-1, 2)
         self.row: Any = memoryview(memory).cast("q")[2 * mine : 2 * mine + 2]
+        self.address = self.rows[mine].ctypes.data
         self.places = {name: k for k, name in enumerate(self.names)}
 
     @staticmethod
@@ -121,54 +121,57 @@ class Layout:
         self, ring: Ring, number: int, shape: tuple[int, ...], dtype: Any, op: np.ufunc
     ) -> None:
         self.ring = ring
-        self.number = number
-        """That of the operation, the same on all ranks that have come to the same one."""
-        self.combine = op
-        size, step = math.prod(shape), SLOT // dtype.itemsize
+        found = ring.code.loop(op, dtype)
+        assert found is not None
+        size, step = math.prod(shape) * dtype.itemsize, SLOT // dtype.itemsize * dtype.itemsize
         self.parts = max(1, -(-size // step))
-        self.cuts = [slice(start, start + step) for start in range(0, size, step)]
-        slots = ring.slots(dtype)
-        self.full = _Places(lambda slot: slots[slot])
-        if self.parts == 1:
-            self.last = _Places(lambda slot: slots[slot, :, :size].reshape(slots.shape[1], *shape))
-        else:
-            self.last = _Places(lambda slot: slots[slot, :, : size - step * (self.parts - 1)])
+        last = size - step * (self.parts - 1)
+        words = (ring.words.ctypes.data, number, 0, 0, self.parts, step, last, dtype.itemsize)
+        self.words = np.array([*words, *found, 0, 0, 0, 0, 0, 0], np.int64)
 
-    def cut(self, array: Any) -> list[Any]:
-        """The parts of a block, each of which is written into a slot."""
-        if self.parts == 1:
-            return [array]
-        flat = array.reshape(-1)
-        return [flat[cut] for cut in self.cuts]
-
-    def places(self, slot: int, part: int) -> list[Any]:
-        """Where the ranks write a part."""
-        return (self.full if part < self.parts - 1 else self.last)[slot]
-
-
-class _Places(dict[int, list[Any]]):
-    """Views of slots, kept: making one takes as long as adding what is in it."""
-
-    def __init__(self, make: Callable[[int], Any]) -> None:
-        self.make = make
-
-    def __missing__(self, slot: int) -> list[Any]:
-        views = self.make(slot)
-        found = self[slot] = [views[rank, ...] for rank in range(len(views))]  # of a number, too
-        return found
+    def at_once(self, board: Board, name: str) -> Callable[[Any], int] | None:
+        """What combines an array if the others come soon; None if it has to be waited for."""
+        if self.parts > 1:
+            return None
+        code, words = self.ring.code, self.words.copy()
+        words[code.Blocks.BOARD] = board.address
+        words[code.Blocks.PLACE] = board.places[name]
+        self.ring.tables[words.ctypes.data] = words, board  # which are written to
+        return code.at_once(words)
 
 
 class Block:
     """What a rank brings, and where it gets what all have brought, combined."""
 
-    __slots__ = ("brought", "done", "got", "into", "layout", "put")
+    __slots__ = ("address", "keep", "ring", "words")
 
     def __init__(self, layout: Layout, brought: Any, into: Any) -> None:
-        self.layout = layout
-        self.brought = layout.cut(brought)
-        self.into = self.brought if into is brought else layout.cut(into)
-        self.put = self.got = 0  # parts that this rank has written, and read
-        self.done = False
+        self.ring = layout.ring
+        self.words = layout.words.copy()
+        self.address = self.words.ctypes.data
+        self.keep: Any = (brought, into)
+        blocks = self.ring.code.Blocks
+        self.words[blocks.SOURCE] = brought.ctypes.data
+        self.words[blocks.TARGET] = into.ctypes.data
+
+    @classmethod
+    def opened(cls, ring: Ring, words: Any) -> Block:
+        """A block that was begun at once, and has to be waited for."""
+        self = cls.__new__(cls)
+        self.ring, self.words, self.address = ring, words, words.ctypes.data
+        self.keep = ring.code.taken(words)
+        return self
+
+    @property
+    def written(self) -> bool:
+        """Whether others can read all that this rank brings."""
+        blocks = self.ring.code.Blocks
+        return bool(self.words[blocks.PUT] == self.words[blocks.PARTS])
+
+    @property
+    def done(self) -> bool:
+        blocks = self.ring.code.Blocks
+        return bool(self.words[blocks.GOT] == self.words[blocks.PARTS])
 
 
 class Ring:
@@ -179,86 +182,86 @@ class Ring:
     """
 
     def __init__(self, memory: Any, rank: int, size: int) -> None:
+        from wengert.distributed import near_code
+
+        self.code = near_code
         self.rank = rank
-        words = _LINE + SLOTS
-        every = memoryview(memory).cast("q")
-        rows = [every[r * words : (r + 1) * words] for r in range(size)]
-        self.mine = rows[rank]  # written, read, and from the next line on whose part is in a slot
-        self.others = [r for r in range(size) if r != rank]
-        self.rows = [rows[r] for r in self.others]
-        data = np.frombuffer(memory, np.uint8, SLOTS * size * SLOT, 8 * words * size)
-        self.data = data.reshape(SLOTS, size, SLOT)
-        self.written = self.read = 0
-        self.free = SLOTS  # parts that may be written before readers have to be asked
-        self.ready = 0  # parts that all others are known to have written
-        self.puts: deque[Block] = deque()
-        self.gets: deque[Block] = deque()
+        self.memory = memory
+        self.turn = near_code.turn()
+        row = 8 * (near_code.LINE + SLOTS)
+        at = np.frombuffer(memory, np.uint8).ctypes.data
+        w = near_code.Words
+        self.words = np.zeros(len(w), np.int64)
+        for word, value in (
+            (w.SIZE, size),
+            (w.RANK, rank),
+            (w.ROWS, at),  # written, read, and from the next line on whose part is in a slot
+            (w.ROW, row),
+            (w.MINE, at + row * rank),
+            (w.DATA, at + row * size),
+            (w.SLOT, SLOT),
+            (w.SLOTS, SLOTS),
+            (w.SPINS, SPINS * (size <= (os.cpu_count() or 1))),  # else others need the core
+            (w.FREE, SLOTS),  # parts that may be written before readers have to be asked
+            (w.READY, 0),  # parts that all are known to have written
+        ):
+            self.words[word] = value
+        self.spins = int(self.words[w.SPINS])
+        self.tables: dict[int, Any] = {}
+        self.blocks: deque[Block] = deque()
         self.lock = threading.Lock()
 
     @staticmethod
     def size(ranks: int) -> int:
-        return 8 * (_LINE + SLOTS) * ranks + SLOTS * ranks * SLOT
+        return (8 * (_LINE + SLOTS) + SLOTS * SLOT) * ranks
+
+    def takes(self, op: np.ufunc, dtype: Any) -> bool:
+        return self.code.loop(op, dtype) is not None
 
     def add(self, block: Block) -> None:
         """Begin with a block, after those that were begun before."""
         with self.lock:
-            self.puts.append(block)
-            self.gets.append(block)
-            self._move()
+            self._busy(True)
+            self._take_open()
+            self.blocks.append(block)
+            self._move(0)
 
-    def go_on(self) -> None:
-        """Write and read what can be, without waiting; Differs if ranks do different things."""
+    def left(self, words: Any) -> Block | None:
+        """The block of this table, which was begun at once and left; None if it is done."""
         with self.lock:
-            self._move()
+            self._take_open()
+            return next((block for block in self.blocks if block.words is words), None)
 
-    def _move(self) -> None:
-        self._write()
-        while self._read() and self.puts:
-            self._write()
+    def go_on(self, waits: bool = False) -> None:
+        """Write and read what can be; Differs if ranks do different things.
 
-    def slots(self, dtype: Any) -> Any:
-        """(slots, ranks, elements)"""
-        return self.data[..., : SLOT // dtype.itemsize * dtype.itemsize].view(dtype)
+        `waits` for the others a moment, if it is of use and no other block is under way.
+        """
+        with self.lock:
+            self._take_open()
+            self._move(self.spins if waits else 0)
 
-    def _write(self) -> None:
-        while self.puts:
-            block = self.puts[0]
-            layout = block.layout
-            for part in block.brought[block.put :]:
-                if self.written == self.free:
-                    self.free = min(self.read, *[row[1] for row in self.rows]) + SLOTS
-                    if self.written == self.free:
-                        return
-                slot = self.written % SLOTS
-                np.copyto(layout.places(slot, block.put)[self.rank], part)
-                self.mine[_LINE + slot] = layout.number
-                self.written += 1
-                self.mine[0] = self.written  # only now others may read
-                block.put += 1
-            self.puts.popleft()
+    def _busy(self, is_so: bool) -> None:
+        self.words[self.code.Words.BUSY] = is_so
 
-    def _read(self) -> bool:
-        """Whether something was read."""
-        before = self.read
-        while self.gets:
-            block = self.gets[0]
-            layout = block.layout
-            for into in block.into[block.got :]:
-                if self.read == self.ready:
-                    self.ready = min(self.written, *[row[0] for row in self.rows])
-                    if self.read == self.ready:
-                        return self.read > before
-                slot = self.read % SLOTS
-                for rank, row in zip(self.others, self.rows, strict=True):
-                    if row[_LINE + slot] != layout.number:
-                        raise Differs(rank, row[_LINE + slot])
-                first, second, *more = layout.places(slot, block.got)
-                layout.combine(first, second, out=into)
-                for other in more:
-                    layout.combine(into, other, out=into)
-                self.read += 1
-                self.mine[1] = self.read  # only now its slot may be written again
-                block.got += 1
-            block.done = True
-            self.gets.popleft()
-        return self.read > before
+    def _take_open(self) -> None:
+        word = self.code.Words.OPEN
+        if address := int(self.words[word]):
+            self.words[word] = 0
+            self.blocks.appendleft(Block.opened(self, self.tables[address][0]))
+
+    def _move(self, spins: int) -> None:
+        code = self.code
+        may = code.WRITES | code.READS
+        spins = spins if len(self.blocks) == 1 else 0
+        for block in self.blocks:
+            found = self.turn(block.address, may, spins)
+            if found == code.Turn.DIFFERS:
+                raise Differs(*self.words[[code.Words.OTHER, code.Words.THEIRS]].tolist())
+            if found == code.Turn.LEFT:
+                may = code.WRITES if may & code.WRITES and block.written else 0
+            if not may:
+                break
+        while self.blocks and self.blocks[0].done:
+            self.blocks.popleft().keep = None
+        self._busy(bool(self.blocks))

@@ -155,7 +155,7 @@ def _outgoing(brings: End | None) -> Any:
     if brings is None:
         return None
     if isinstance(brings, Tensor):
-        return np.asarray(brings._array, order="C")
+        return np.require(brings._array, requirements=("C", "A"))
     return np.stack([t._array for t in brings])
 
 
@@ -187,12 +187,11 @@ def _is_plain(tensor: Tensor) -> bool:
     array = tensor._array
     if type(array) is not np.ndarray or (tensor._node is not None and not is_leaf(tensor)):
         return False
-    flags = array.flags
-    return flags.c_contiguous and flags.writeable
+    return array.flags.carray
 
 
 def _in_one_piece(array: Any) -> bool:
-    return type(array) is np.ndarray and array.flags.c_contiguous and array.flags.writeable
+    return type(array) is np.ndarray and array.flags.carray  # aligned and writeable, too
 
 
 def _written(gets: End | None, receive: Any, name: str) -> list[Tensor]:

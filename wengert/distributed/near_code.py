@@ -1,0 +1,419 @@
+"""The machine code of a ring: parts of a block are written, waited for and combined in one call.
+
+    turn(block, may, spins)     go on with a block, as far as it can be (`Turn`)
+    at_once(self, array)        a method of Python's: all of a block that fits a slot (`Entered`)
+
+Both read tables of words: that of the ring, `Words`, and that of a block, `Blocks`. Parts are
+combined by the loop of NumPy's own that `np.add` and its like have for a dtype, so that they are
+as NumPy would make them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import functools
+import sys
+import sysconfig
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from wengert.compile.llvm.machine.control import rounds
+from wengert.compile.llvm.machine.functions import call, declare
+from wengert.compile.llvm.machine.host import Code, compile_module
+from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID
+
+WRITES, READS = 1, 2
+"""What a turn may do."""
+
+
+class Words(enum.IntEnum):
+    """The words of a ring's table."""
+
+    SIZE, ROWS, ROW, DATA, SLOT, SLOTS = range(6)  # addresses, bytes, and how many
+    MINE, WRITTEN, READ, FREE, READY = range(6, 11)  # see `Ring`
+    OTHER, THEIRS = 11, 12  # the rank at another operation, and the number of that
+    BUSY, OPEN = 13, 14  # whether blocks are under way; that which was left open by `at_once`
+    RANK, SPINS = 15, 16
+
+
+class Blocks(enum.IntEnum):
+    """The words of a block's table."""
+
+    RING, NUMBER, SOURCE, TARGET, PARTS, STEP, LAST, ITEM = range(8)  # bytes, of an element last
+    LOOP, LOOPS_DATA, PUT, GOT = range(8, 12)
+    BOARD, PLACE, TYPE, ARRAY = range(12, 16)  # for `at_once`
+
+
+class Turn(enum.IntEnum):
+    LEFT, DONE, DIFFERS = range(3)
+
+
+class Entered(enum.IntEnum):
+    """What came of `at_once`: nothing was begun, or it was left open."""
+
+    NOT, LEFT, DONE = range(3)
+
+
+# ---- NumPy's loops ------------------------------------------------------------------------------
+
+
+class _Function(ctypes.Structure):
+    """What begins NumPy's PyUFuncObject, by its header ufuncobject.h."""
+
+    _fields_ = (
+        ("head", ctypes.c_byte * object.__basicsize__),
+        *((name, ctypes.c_int) for name in ("inputs", "outputs", "arguments", "identity")),
+        ("loops", ctypes.POINTER(ctypes.c_void_p)),
+        ("data", ctypes.POINTER(ctypes.c_void_p)),
+        ("count", ctypes.c_int),
+    )
+
+
+_LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+
+
+@functools.cache
+def loop(function: np.ufunc, dtype: Any) -> tuple[int, int] | None:
+    """The address of the loop by which two arrays of a dtype are combined, and of its data.
+
+    None if NumPy has none, or does not keep it where its header says.
+    """
+    form = f"{dtype.char * 2}->{dtype.char}"
+    if sys.implementation.name != "cpython" or form not in function.types or not dtype.isnative:
+        return None
+    known = _Function.from_address(id(function))
+    counts = known.inputs, known.outputs, known.arguments, known.count
+    if counts != (2, 1, 3, len(function.types)) or dtype.hasobject:
+        return None
+    place = function.types.index(form)
+    found = int(known.loops[place] or 0), int(known.data[place] or 0)
+    return found if found[0] and _combines(found, function, dtype) else None
+
+
+def _combines(found: tuple[int, int], function: np.ufunc, dtype: Any) -> bool:
+    """Whether a loop does as its function does."""
+    x = np.ones((3, 5), dtype)
+    places = (ctypes.c_void_p * 3)(*[row.ctypes.data for row in x])
+    counts = (ctypes.c_ssize_t * 1)(5)
+    steps = (ctypes.c_ssize_t * 3)(*[dtype.itemsize] * 3)
+    x[1] += np.ones((), dtype)
+    _LOOP(found[0])(places, counts, steps, found[1])
+    return np.array_equal(x[2], function(x[0], x[1]))
+
+
+# ---- Python's side ------------------------------------------------------------------------------
+
+_DATA, _TYPE, _FLAGS = 16, 8, 64
+"""Where an array keeps its address, its class and its flags: see `compile/call/layouts.py`."""
+_WHOLE = 0x1 | 0x100 | 0x400
+"""The flags of an array in one piece, aligned, that may be written."""
+_ONE_ARGUMENT = 0x0008  # METH_O
+
+
+@functools.cache
+def code() -> Code:
+    module = ir.Module("ring")
+    _at_once(module, _turn(module))
+    return compile_module(module, "ring")
+
+
+@functools.cache
+def turn() -> Callable[[int, int, int], int]:
+    """`turn(block, may, spins)`; other threads run meanwhile."""
+    made = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    return made(code().address("turn"))
+
+
+@functools.cache
+def _as_known() -> bool:
+    """Whether arrays are laid out as is known, and one thread at a time runs Python."""
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return False
+    probe = np.zeros(3)
+    frozen = probe[::2]
+    frozen.flags.writeable = False
+    word, half = ctypes.c_int64.from_address, ctypes.c_int32.from_address
+    return (
+        word(id(probe) + _DATA).value == probe.ctypes.data
+        and word(id(probe) + _TYPE).value == id(np.ndarray)
+        and half(id(probe) + _FLAGS).value & _WHOLE == _WHOLE
+        and half(id(frozen) + _FLAGS).value & _WHOLE == 0x100
+    )
+
+
+class _Method(ctypes.Structure):
+    """CPython's PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+@functools.cache
+def _method() -> _Method:
+    return _Method(b"at_once", code().address("at_once"), _ONE_ARGUMENT, None)
+
+
+def at_once(words: np.ndarray[Any, Any]) -> Callable[[Any], int] | None:
+    """The method of a block's table that combines an array, where it can be called so."""
+    if not _as_known():
+        return None
+    words[Blocks.TYPE] = id(np.ndarray)
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    return make(("PyCFunction_NewEx", ctypes.pythonapi))(ctypes.addressof(_method()), words, None)
+
+
+def taken(words: np.ndarray[Any, Any]) -> Any:
+    """The array that `at_once` has left open, which it had kept."""
+    array = ctypes.cast(int(words[Blocks.ARRAY]), ctypes.py_object).value
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(array))
+    return array
+
+
+# ---- the machine code ---------------------------------------------------------------------------
+
+
+class _Table:
+    """A table of words at an address."""
+
+    def __init__(self, b: ir.IRBuilder, address: Any) -> None:
+        self.b = b
+        self.address = address
+
+    def _at(self, word: int) -> Any:
+        return _place(self.b, self.address, I64(8 * word))
+
+    def get(self, word: int) -> Any:
+        return self.b.load(self._at(word), typ=I64, align=8)
+
+    def put(self, word: int, value: Any) -> None:
+        self.b.store(value if isinstance(value, ir.Value) else I64(value), self._at(word), align=8)
+
+
+_WORD = I64.as_pointer()  # llvmlite's atomic operations ask for what is there
+
+
+def _place(b: ir.IRBuilder, address: Any, offset: Any, kind: ir.Type = POINTER) -> Any:
+    """A pointer so many bytes behind an address, which is a number."""
+    return b.inttoptr(b.add(address, offset), kind)
+
+
+def _turn(module: ir.Module) -> ir.Function:
+    function = ir.Function(module, ir.FunctionType(I32, [I64, I64, I64]), "turn")
+    function.attributes.add("nounwind")
+    _Turn(function).write()
+    return function
+
+
+class _Turn:
+    """`i32 turn(block, may, spins)`"""
+
+    def __init__(self, function: ir.Function) -> None:
+        self.b = b = ir.IRBuilder(function.append_basic_block("entry"))
+        block, self.may, self.spins = function.args
+        self.block = _Table(b, block)
+        self.ring = _Table(b, self.block.get(Blocks.RING))
+        self.size = self.ring.get(Words.SIZE)
+        self.rank = self.ring.get(Words.RANK)
+        self.mine = self.ring.get(Words.MINE)
+        self.parts = self.block.get(Blocks.PARTS)
+        self.number = self.block.get(Blocks.NUMBER)
+        self.moved, self.patience = b.alloca(I64), b.alloca(I64)
+        self.places, self.count, self.steps = (self._table(n) for n in (3, 1, 3))
+        item = self.block.get(Blocks.ITEM)
+        for k in range(3):
+            self._entry(self.steps, k, item)
+
+    def write(self) -> None:
+        b = self.b
+        b.store(self.spins, self.patience)
+        with rounds(b, []) as (_, again):
+            b.store(I64(0), self.moved)
+            with b.if_then(self._has(WRITES)):
+                self._write()
+            with b.if_then(self._has(READS)):
+                self._read()
+            got = self.block.get(Blocks.GOT)
+            with b.if_then(b.icmp_signed("==", got, self.parts)):
+                b.ret(I32(Turn.DONE))
+            moved = b.icmp_signed("!=", b.load(self.moved), I64(0))
+            left = b.select(moved, self.spins, b.sub(b.load(self.patience), I64(1)))
+            b.store(left, self.patience)
+            again(b.or_(moved, b.icmp_signed(">=", left, I64(0))), [])
+        b.ret(I32(Turn.LEFT))
+
+    def _has(self, bit: int) -> Any:
+        return self.b.icmp_signed("!=", self.b.and_(self.may, I64(bit)), I64(0))
+
+    def _table(self, size: int) -> Any:
+        made = self.b.alloca(ir.ArrayType(I64, size))
+        made.type = POINTER  # llvmlite gives it a type that knows its contents
+        return made
+
+    def _entry(self, table: Any, k: int, value: Any) -> None:
+        at = self.b.gep(table, [I64(k)], inbounds=True, source_etype=I64)
+        self.b.store(value, at, align=8)
+
+    def _bytes(self, part: Any) -> Any:
+        last = self.b.icmp_signed("==", part, self.b.sub(self.parts, I64(1)))
+        return self.b.select(last, self.block.get(Blocks.LAST), self.block.get(Blocks.STEP))
+
+    def _of(self, what: Blocks, part: Any) -> Any:
+        """Where a part of what is brought or got lies."""
+        return self.b.add(self.block.get(what), self.b.mul(part, self.block.get(Blocks.STEP)))
+
+    def _slot(self, count: Any) -> Any:
+        return self.b.urem(count, self.ring.get(Words.SLOTS))
+
+    def _in_slot(self, slot: Any, rank: Any) -> Any:
+        """Where a rank's part lies."""
+        b = self.b
+        place = b.add(b.mul(slot, self.size), rank)
+        return b.add(self.ring.get(Words.DATA), b.mul(place, self.ring.get(Words.SLOT)))
+
+    def _row(self, rank: Any) -> Any:
+        return self.b.add(self.ring.get(Words.ROWS), self.b.mul(rank, self.ring.get(Words.ROW)))
+
+    def _number_at(self, row: Any, slot: Any) -> Any:
+        return _place(self.b, row, self.b.mul(self.b.add(slot, I64(LINE)), I64(8)))
+
+    def _shown(self, word: int, value: Any) -> None:
+        """Let others see a count, and all that was written before."""
+        at = _place(self.b, self.mine, I64(8 * word), _WORD)
+        self.b.store_atomic(value, at, "release", 8)
+
+    def _least(self, word: int) -> Any:
+        """The least count of all ranks."""
+        b = self.b
+        with rounds(b, [I64(0), I64(2**62)]) as ((rank, least), end):
+            at = _place(b, self._row(rank), I64(8 * word), _WORD)
+            seen = b.load_atomic(at, "acquire", 8)
+            least = b.select(b.icmp_signed("<", seen, least), seen, least)
+            after = b.add(rank, I64(1))
+            end(b.icmp_signed("<", after, self.size), [after, least])
+        return least
+
+    def _write(self) -> None:
+        b, ring = self.b, self.ring
+        part = self.block.get(Blocks.PUT)
+        with b.if_then(b.icmp_signed("<", part, self.parts)):
+            written = ring.get(Words.WRITTEN)
+            with b.if_then(b.icmp_signed("==", written, ring.get(Words.FREE))):
+                ring.put(Words.FREE, b.add(self._least(1), ring.get(Words.SLOTS)))
+            with b.if_then(b.icmp_signed("!=", written, ring.get(Words.FREE))):
+                slot = self._slot(written)
+                to = b.inttoptr(self._in_slot(slot, self.rank), POINTER)
+                source = b.inttoptr(self._of(Blocks.SOURCE, part), POINTER)
+                call(b, "memcpy", POINTER, [to, source, self._bytes(part)])
+                b.store(self.number, self._number_at(self.mine, slot), align=8)
+                after = b.add(written, I64(1))
+                ring.put(Words.WRITTEN, after)
+                self._shown(0, after)
+                self.block.put(Blocks.PUT, b.add(part, I64(1)))
+                b.store(I64(1), self.moved)
+
+    def _read(self) -> None:
+        b, ring = self.b, self.ring
+        read = ring.get(Words.READ)
+        with b.if_then(b.icmp_signed("==", read, ring.get(Words.READY))):
+            ring.put(Words.READY, self._least(0))
+        with b.if_then(b.icmp_signed("!=", read, ring.get(Words.READY))):
+            slot = self._slot(read)
+            self._compare(slot)
+            self._combine(slot)
+            after = b.add(read, I64(1))
+            ring.put(Words.READ, after)
+            self._shown(1, after)
+            self.block.put(Blocks.GOT, b.add(self.block.get(Blocks.GOT), I64(1)))
+            b.store(I64(1), self.moved)
+
+    def _compare(self, slot: Any) -> None:
+        """See that all have written of the same operation."""
+        b = self.b
+        with rounds(b, [I64(0)]) as ((rank,), end):
+            number = b.load(self._number_at(self._row(rank), slot), typ=I64, align=8)
+            with b.if_then(b.icmp_signed("!=", number, self.number), likely=False):
+                self.ring.put(Words.OTHER, rank)
+                self.ring.put(Words.THEIRS, number)
+                b.ret(I32(Turn.DIFFERS))
+            after = b.add(rank, I64(1))
+            end(b.icmp_signed("<", after, self.size), [after])
+
+    def _combine(self, slot: Any) -> None:
+        """All ranks' parts, in the order of the ranks."""
+        b = self.b
+        part = self.block.get(Blocks.GOT)
+        into = self._of(Blocks.TARGET, part)
+        self._entry(self.count, 0, b.sdiv(self._bytes(part), self.block.get(Blocks.ITEM)))
+        own = self._of(Blocks.SOURCE, part)  # until it is written over, it is what is in the slot
+        for k in (0, 1):
+            mine = b.icmp_signed("==", self.rank, I64(k))
+            self._entry(self.places, k, b.select(mine, own, self._in_slot(slot, I64(k))))
+        self._entry(self.places, 2, into)
+        self._loop()
+        more = b.icmp_signed(">", self.size, I64(2))
+        with b.if_then(more), rounds(b, [I64(2)]) as ((rank,), end):
+            self._entry(self.places, 0, into)
+            self._entry(self.places, 1, self._in_slot(slot, rank))
+            self._loop()
+            after = b.add(rank, I64(1))
+            end(b.icmp_signed("<", after, self.size), [after])
+
+    def _loop(self) -> None:
+        b = self.b
+        kind = ir.FunctionType(VOID, [POINTER] * 4)
+        data = b.inttoptr(self.block.get(Blocks.LOOPS_DATA), POINTER)
+        function = b.inttoptr(self.block.get(Blocks.LOOP), ir.PointerType(kind))
+        b.call(function, [self.places, self.count, self.steps, data])
+
+
+LINE = 8
+"""Words of 8 bytes of which a cache moves no fewer."""
+
+
+def _at_once(module: ir.Module, inside: ir.Function) -> None:
+    """`PyObject *at_once(table, array)`: the whole of a block; a number of `Entered`."""
+    function = ir.Function(module, ir.FunctionType(I64, [I64, I64]), "at_once")
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    table, array = function.args
+    words = _Table(b, b.load(_place(b, table, I64(_DATA)), typ=I64, align=8))
+    given = _Table(b, array)
+    ring = _Table(b, words.get(Blocks.RING))
+    flags = b.load(_place(b, array, I64(_FLAGS)), typ=I32, align=4)
+    for wrong in (
+        lambda: b.icmp_signed("!=", given.get(_TYPE // 8), words.get(Blocks.TYPE)),
+        lambda: b.icmp_signed("!=", b.and_(flags, I32(_WHOLE)), I32(_WHOLE)),
+        lambda: b.icmp_signed("!=", ring.get(Words.BUSY), I64(0)),
+    ):
+        with b.if_then(wrong(), likely=False):
+            b.ret(_number(b, Entered.NOT))
+    address = given.get(_DATA // 8)
+    for word, value in (
+        (Blocks.SOURCE, address),
+        (Blocks.TARGET, address),
+        (Blocks.PUT, 0),
+        (Blocks.GOT, 0),
+    ):
+        words.put(word, value)
+    board = _Table(b, words.get(Blocks.BOARD))
+    board.put(0, b.add(board.get(0), I64(1)))
+    board.put(1, words.get(Blocks.PLACE))
+    status = b.call(inside, [words.address, I64(WRITES | READS), ring.get(Words.SPINS)])
+    with b.if_then(b.icmp_signed("==", status, I32(Turn.DONE))):
+        b.ret(_number(b, Entered.DONE))
+    ring.put(Words.BUSY, 1)
+    ring.put(Words.OPEN, words.address)
+    words.put(Blocks.ARRAY, array)
+    b.call(declare(module, "python.Py_IncRef", VOID, [I64]), [array])
+    b.ret(_number(b, Entered.LEFT))
+
+
+def _number(b: ir.IRBuilder, value: int) -> Any:
+    return call(b, "python.PyLong_FromLongLong", I64, [I64(value)])
