@@ -211,6 +211,33 @@ def test_the_derivative_of_a_root_agrees_to_rounding():
         np.testing.assert_allclose(clean(program).run(arrays)[0], expected, 4e-16, 1e-320)
 
 
+def _turned(b, x, y, z):
+    """Two quotients by a root, as of a vector by its length, and the root's reciprocal."""
+    root = b(np.sqrt, z)
+    return b(np.divide, x, root), b(np.divide, y, root), b(np.divide, 1, root)
+
+
+def test_quotients_by_one_root_are_products_by_its_reciprocal():
+    # A force along x / |x|³ and its derivative took five divisions by each length.
+    b = Builder()
+    program = b.result(*_turned(b, *(b.input((11, 11)) for _ in range(3))))
+    arrays = [np.broadcast_to(a, (11, 11)) for a in (SPECIAL[:, None], SPECIAL[::-1, None])]
+    arrays.append(np.broadcast_to(SPECIAL, (11, 11)))
+    with np.errstate(all="ignore"):
+        expected = program.run([a.copy() for a in arrays])
+        found = clean(program).run([a.copy() for a in arrays])
+    assert [s.function for s in program.statements].count(np.divide) == 1
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, 4e-16, 1e-320)
+
+
+def test_a_root_of_a_narrower_dtype_is_divided_by():
+    b = Builder()
+    x, root = b.input((3,), np.float64), b(np.sqrt, b.input((3,), np.float32))
+    program = clean(b.result(b(np.divide, x, root), b(np.add, x, root)))
+    assert [s.function for s in program.statements].count(np.multiply) == 0
+
+
 def test_complex_numbers_times_one_stay_for_their_infinities():
     b = Builder()
     x = b.input((3,), np.complex128)

@@ -258,6 +258,62 @@ def test_vmap_solves_for_each_example_and_compile_calls_back():
         assert compiled(np.array(value)) == pytest.approx(slope)
 
 
+@wg.implicit.traceable
+def newton(f, x):
+    step = lambda x: f(x) / wg.grad(f)(x)
+    return wg.while_loop(lambda x: np.abs(step(x)) > 1e-12, lambda x: x - step(x), x)
+
+
+def cycle(x, p):
+    return {"a": np.cos(x["b"] * p), "b": np.sin(x["a"]) + 0.1 * p}
+
+
+@pytest.mark.parametrize("number", [float, np.array], ids=["float", "array"])
+def test_compiled_derivatives_of_solutions_take_numbers_of_pythons(number):
+    # Steps in Python are given a float as a float, and the linear system asked it for its dtype.
+    root = wg.implicit.root()(lambda x, p: x**3 - p)
+    linear = lambda p: wg.implicit.solve(lambda v, s: s * v, np.ones(2), p).sum()
+    assert wg.compile(wg.grad(lambda p: root(1.0, p)))(number(8.0)) == pytest.approx(1 / 12)
+    assert wg.compile(wg.grad(linear))(number(8.0)) == pytest.approx(-2 / 64)
+
+
+LOOPED = {
+    "the usual one of fixed points": (wg.implicit.fixed_point(), lambda x, p: np.cos(x * p), 1.0),
+    "of containers": (wg.implicit.fixed_point(), cycle, {"a": np.ones(2), "b": np.ones(2)}),
+    "of tensors": (wg.implicit.fixed_point(), lambda x, p: np.cos(x * p), wg.ones(2)),
+    "one's own": (wg.implicit.root(newton), lambda x, p: x**3 - p, 1.0),
+}
+
+
+@pytest.mark.parametrize(("solver", "f", "x0"), LOOPED.values(), ids=LOOPED)
+def test_a_compiled_function_has_the_iterations_of_a_solver_of_loops(solver, f, x0):
+    # It called all solvers back in Python.
+    solution = solver(f)
+
+    def total(p):
+        leaves = solution(x0, p)
+        return sum(np.sum(x) for x in (leaves.values() if type(leaves) is dict else [leaves]))
+
+    p = np.array(0.5)
+    for derivative in (wg.value_and_grad(total), wg.grad(wg.grad(total))):
+        compiled = wg.compile(derivative)
+        assert np.allclose(compiled(p), derivative(p))
+        names = {s.name for s in compiled.program.statements}
+        assert "until" in names
+        assert "implicit_solution" not in names
+
+
+@pytest.mark.parametrize("x0", [1.0, wg.ones(2)], ids=["number", "tensor"])
+@pytest.mark.parametrize("mode", [wg.compile, lambda f: f], ids=["compiled", "eager"])
+def test_what_is_no_contraction_is_an_error_in_every_mode(mode, x0):
+    grows = wg.implicit.fixed_point()(lambda x, p: 2 * x + p)
+    turns = wg.implicit.fixed_point()(lambda x, p: p - x)
+    with np.errstate(over="ignore"):
+        for f in (grows, turns):
+            with pytest.raises(GradError, match="x still changed by"):
+                mode(lambda p, f=f: f(x0, p))(np.array(1.0))
+
+
 def test_several_cotangents_share_the_factors_of_one_matrix():
     counted = []
 
@@ -431,7 +487,7 @@ def test_the_usual_solvers_take_single_precision(a):
 def test_an_operator_that_is_not_linear_is_refused(matvec, solver, kind):
     # The matrix of its values at the unit vectors was solved, and its solution returned.
     b = kind(np.array([1.0, -2.0, 3.0]))
-    with pytest.raises(wg.errors.GradError, match=r"is not linear: .*implicit\.root"):
+    with pytest.raises(GradError, match=r"is not linear: .*implicit\.root"):
         wg.implicit.solve(matvec, b, solver=solver)
 
 
@@ -447,5 +503,5 @@ def test_an_operator_that_rounds_counts_as_linear():
 
 
 def test_an_affine_operator_is_refused_for_a_right_hand_side_of_zeros_too():
-    with pytest.raises(wg.errors.GradError, match="A constant in it belongs to b"):
+    with pytest.raises(GradError, match="A constant in it belongs to b"):
         wg.implicit.solve(lambda v: v + 1.0, np.zeros(3))

@@ -14,4 +14,5 @@ from wengert.solvers.implicit import argmin as argmin
 from wengert.solvers.implicit import fixed_point as fixed_point
 from wengert.solvers.implicit import root as root
 from wengert.solvers.implicit import solve as solve
+from wengert.solvers.implicit import traceable as traceable
 from wengert.solvers.ode import odeint as odeint

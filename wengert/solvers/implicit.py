@@ -21,7 +21,9 @@ import numpy as np
 
 from wengert.autograd import forward
 from wengert.autograd.function import Function
-from wengert.dispatch import primitive
+from wengert.control.loops import while_loop
+from wengert.control.recorded import tracing
+from wengert.dispatch import as_array, primitive, require
 from wengert.errors import GradError, ShapeError
 from wengert.history import modes
 from wengert.solvers import systems
@@ -210,7 +212,7 @@ class _Problem:
 
     def _checked(self, x: Any, like: Any) -> Any:
         name = self.call.name
-        array = x._array if isinstance(x, Tensor) else np.asarray(x)
+        array = as_array(bare(x))
         if array.shape != like.shape:
             raise ShapeError(
                 f"{name}: the solver returned shape {array.shape} for an unknown of shape "
@@ -218,12 +220,15 @@ class _Problem:
             )
         if array.dtype.kind == "c" and like.dtype.kind != "c":
             raise GradError(f"{name}: the solver returned complex numbers for a real unknown.")
-        if not np.all(np.isfinite(array)):
-            raise GradError(
-                f"{name}: the solver returned numbers that are not finite. It did not converge; "
-                "try another initial guess or another solver."
-            )
-        return np.array(array, like.dtype)
+        require(np.isfinite(array), functools.partial(_not_finite, name))
+        return array.astype(like.dtype)
+
+
+def _not_finite(name: str) -> GradError:
+    return GradError(
+        f"{name}: the solver returned numbers that are not finite. It did not converge; "
+        "try another initial guess or another solver."
+    )
 
 
 def _transposed_jacobian(equations: Equations, n: int, point: Tensors) -> systems.Map:
@@ -259,7 +264,7 @@ class _Answers:
 
 
 def implicit_solution(problem: _Problem, *arrays: Any) -> Any:
-    made = problem.found(arrays)
+    made = problem.found(tuple(map(as_array, arrays)))  # a compiled function's floats are Python's
     return tuple(made) if len(made) > 1 else made[0]
 
 
@@ -323,6 +328,33 @@ class _Kind:
     linear_solver: systems.Solver | None = None
     rtol: float | None = None
 
+    @property
+    def is_traceable(self) -> bool:
+        """Whether a compiled function has the solver's iterations as they are."""
+        return getattr(self.solver, "is_traceable", False)
+
+
+def traceable(solver: Solver) -> Solver:
+    """Say of a solver that its iterations are loops of wengert's, such as `wg.while_loop`.
+
+    A compiled function runs them as native code, where it calls any other solver back in Python.
+    It has to be a function of arrays that compiles: no `float(x)`, no `if` on what is computed.
+
+    >>> import wengert as wg
+    >>> @traceable
+    ... def newton(f, x):
+    ...     step = lambda x: f(x) / wg.grad(f)(x)
+    ...     return wg.while_loop(lambda x: abs(step(x)) > 1e-12, lambda x: x - step(x), x)
+    >>> @root(newton)
+    ... def cube_root(x, p):
+    ...     return x**3 - p
+    >>> slope = wg.compile(wg.grad(lambda p: cube_root(1.0, p)))
+    >>> round(slope(8.0), 6), "until" in [s.name for s in slope.program.statements]
+    (0.083333, True)
+    """
+    solver.is_traceable = True  # type: ignore[attr-defined]
+    return solver
+
 
 def _displacement(call: Call, x: Sequence[Any], arrays: Sequence[Any]) -> Any:
     """T(x) - x."""
@@ -357,8 +389,12 @@ def _decorator(
         def solution(x0: Any, *args: Any, **kwargs: Any) -> Any:
             call = Call(name, f, x0, args, kwargs)
             problem = _Problem(kind, call)
-            numbers = _found(problem, *map(bare, (*call.unknowns, *call.arrays)))
-            numbers = numbers if type(numbers) is tuple else (numbers,)
+            arrays = [bare(x) for x in (*call.unknowns, *call.arrays)]
+            if kind.is_traceable and tracing() is not None:
+                numbers = tuple(problem.found(arrays))
+            else:
+                numbers = _found(problem, *arrays)
+                numbers = numbers if type(numbers) is tuple else (numbers,)
             if call.is_watched():
                 problem.equations.check([wrap(x) for x in numbers])
             if not call.is_tracked():
@@ -433,18 +469,49 @@ def _default_root(f: Any, x0: Any) -> Any:
     return flat.point(solution.x)
 
 
+@traceable
 def _default_fixed_point(f: Any, x0: Any) -> Any:
     """T applied again and again, until x changes no more than rounding does."""
-    flat = _Flat(f, x0)
-    x, eps = flat.start, np.finfo(flat.packing.dtype).eps
-    for _ in range(FIXED_POINT_STEPS):
-        x, before = flat(x), x
-        change = np.abs(x - before).max(initial=0)
-        if not np.isfinite(change):
-            break
-        if change <= 4 * eps * (1 + np.abs(x).max(initial=0)):
-            return flat.point(x)
-    raise GradError(
+    leaves: list[Any] = []
+    tree = collect(x0, leaves)
+    dtype = np.result_type(*[as_array(bare(x)).dtype for x in leaves])
+    rounding = 4 * float(np.finfo(dtype).eps)
+
+    def applied(xs: Any) -> list[Any]:
+        made = matched(tree, f(rebuild(tree, iter(xs))), "what the function returns", in_rows)
+        return [_alike(t, x) for t, x in zip(made, xs, strict=True)]
+
+    def goes_on(state: Any) -> Any:
+        xs, change, steps = state
+        size = _largest([np.abs(bare(x)) for x in xs])
+        return (change > rounding * (1 + size)) & (change < np.inf) & (steps < FIXED_POINT_STEPS)
+
+    def again(state: Any) -> Any:
+        xs, _, steps = state
+        news = applied(xs)
+        moved = [np.abs(bare(new) - bare(x)) for new, x in zip(news, xs, strict=True)]
+        return news, _largest(moved), steps + 1
+
+    begun = again((leaves, None, np.zeros((), np.int64)))
+    with modes.no_grad():
+        xs, change, steps = while_loop(goes_on, again, begun)
+    require((change < np.inf) & (steps < FIXED_POINT_STEPS), _still_changes, change)
+    return rebuild(tree, iter(xs))
+
+
+def _alike(new: Any, x: Any) -> Any:
+    """What the function returned, in the kind and the dtype of the unknown."""
+    array = as_array(bare(new)).astype(as_array(bare(x)).dtype)
+    return wrap(array) if isinstance(x, Tensor) else array
+
+
+def _largest(arrays: list[Any]) -> Any:
+    found = [np.max(x) for x in arrays if x.size]
+    return functools.reduce(np.maximum, found, np.zeros(()))
+
+
+def _still_changes(change: Any) -> GradError:
+    return GradError(
         f"fixed_point: x still changed by {change:.1e} in the last application of the function. It "
         "is no contraction near the initial guess, or a slow one: try another guess, or pass a "
         "solver, such as Anderson's mixing."
@@ -488,4 +555,4 @@ ROOT = _Kind("root", Call.value, _default_root)
 FIXED_POINT = _Kind("fixed_point", _displacement, _default_fixed_point)
 ARGMIN = _Kind("argmin", _slope, _default_argmin, of_gradient=True)
 
-__all__ = ["argmin", "fixed_point", "root", "solve"]
+__all__ = ["argmin", "fixed_point", "traceable", "root", "solve"]

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.function import Function
-from wengert.dispatch import primitive
+from wengert.dispatch import as_array, primitive
 from wengert.errors import GradError
 from wengert.history import modes
 from wengert.tensor import Tensor, wrap
@@ -172,6 +172,7 @@ def _like_b(system: System, n: int, *arrays: Any) -> Any:
 
 def linear_solution(system: System, n: int, *arrays: Any) -> Any:
     with ordinarily(grad=False):
+        arrays = tuple(map(as_array, arrays))  # a compiled function's floats are Python's
         b, parameters = arrays[:n], [wrap(x) for x in arrays[n:]]
         packing = Packing(b)
         x = packing.arrays(_numbers(system, packing, packing.vector(b), parameters))

@@ -67,8 +67,6 @@ _WAYS = {list: Way.LIST, dict: Way.DICT}
 _FAST_WITH_KEYWORDS = 0x0080 | 0x0002  # METH_FASTCALL | METH_KEYWORDS
 _GRAD = sys.intern("_grad")
 
-_SEVERAL = 4  # guards of one dictionary, from which on its version is looked at first
-
 Record = dict[Field | Span, int]
 
 
@@ -332,7 +330,7 @@ class _Table:
     # ---- records ----
 
     def guards(self) -> Iterator[Record]:
-        """All guards; those of a dictionary that has several are between two records about it."""
+        """All guards; those of a dictionary are between two records about its version."""
         by_dict: dict[int, list[Guard]] = {}
         for guard in self.entry.guards:
             mapping = _dictionary_of(guard.place)
@@ -342,11 +340,10 @@ class _Table:
                 yield self.guard(guard)
         for address, guards in by_dict.items():
             records = [self.guard(guard) for guard in guards]
-            if sum(record.get(Field.COUNT, 1) for record in records) >= _SEVERAL:
-                version = address + at.layouts().version
-                pair: Record = {Field.OWNER: version, Field.FAR: 8 * RECORD * (len(records) + 1)}
-                records.insert(0, {**pair, Field.KIND: Kind.UNCHANGED})
-                records.append({**pair, Field.KIND: Kind.SEEN})
+            version = address + at.layouts().version
+            pair: Record = {Field.OWNER: version, Field.FAR: 8 * RECORD * (len(records) + 1)}
+            records.insert(0, {**pair, Field.KIND: Kind.UNCHANGED})
+            records.append({**pair, Field.KIND: Kind.SEEN})
             yield from records
 
     def guard(self, guard: Guard) -> Record:

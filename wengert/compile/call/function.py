@@ -254,7 +254,9 @@ class CompiledFunction(_Typed[P, R]):
         reads around it, such as parameters and a learning rate, becomes data that C may read and
         write: it begins as it is now, and what the function changes it changes there.
 
-        Errors: TracingError for what is called in Python, and TypeError for what C has no type for.
+        Errors: TracingError for what is called in Python, TypeError for what C has no type for, and
+        ValueError for a path that ends neither in ".o" nor in ".obj". Both files are written whole
+        or not at all.
 
         >>> import pathlib, tempfile
         >>> import wengert as wg

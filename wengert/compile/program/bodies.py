@@ -8,14 +8,18 @@ a program by itself. Its inputs are the number of the iteration, the state, one 
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
 
-from wengert.compile.program.program import Program, Statement, Value
+from wengert.compile.program.program import Program, Statement, Value, values_in
 
 NEAR = 256
 """Bytes of a part of a state that lies in registers, or on the stack, while a loop runs."""
+LONG = 1 << 30
+"""Operations that take so long that the user may wish to interrupt them: a second, or some tenths.
+"""
 
 
 class Repeat:
@@ -68,6 +72,11 @@ class Repeat:
     def dtype_of(self, k: int) -> np.dtype[Any]:
         """The dtype of an argument."""
         return self.body.inputs[1 + k].dtype
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it may run for long, and has to be interruptible."""
+        return self.length * max(_operations(self.body), 1) >= LONG
 
     @property
     def draws(self) -> bool:
@@ -178,7 +187,7 @@ class Until(_Kept):
 
     __module__ = "wengert"
     __name__ = "until"
-    lasts = True
+    lasts = endless = True
     """It may run for ever, and has to be interruptible."""
 
     def __init__(self, test: Program, body: Program, carries: int) -> None:
@@ -228,7 +237,7 @@ class Rewind(_Kept):
     __module__ = "wengert"
     __name__ = "rewind"
     draws = False
-    lasts = True
+    lasts = endless = True
 
     def __init__(self, bodies: list[Program], carries: list[int], blocks: list[int]) -> None:
         self.bodies = bodies
@@ -292,3 +301,21 @@ def run(statement: Statement) -> list[Program]:
     """These programs as machine code runs them."""
     function = statement.function
     return [function.moving] if isinstance(function, Repeat) else bodies(statement)
+
+
+def _operations(program: Program) -> int:
+    """How many operations a program takes, at most but for loops of unknown length in it."""
+    return sum(map(_operations_of, program.statements))
+
+
+def _operations_of(s: Statement) -> int:
+    inside = bodies(s)
+    if inside:
+        often = s.function.length if isinstance(s.function, Repeat) else 1
+        return often * sum(map(_operations, inside))
+    size = max(
+        (math.prod(v.shape) for v in (*values_in((s.args, s.kwargs)), *s.outputs)), default=1
+    )
+    # A product of matrices, or a solution, takes as many for each element as a side is long.
+    elementwise = isinstance(s.function, np.ufunc) and s.function.signature is None
+    return size if elementwise else math.ceil(size**1.5)

@@ -163,7 +163,8 @@ def _repeat(frame: Frame, repeat: Repeat) -> None:
             entries.set(table.output(j), b.select(is_last, results[i], _far(b, made[j], far)))
         return frame.run(0, entries)
 
-    frame.finish(_counted(b, I64(repeat.length), once))
+    breath = Breath(frame) if repeat.lasts else None
+    frame.finish(_counted(b, I64(repeat.length), once, breath))
 
 
 def _counted(b: B, length: V, once: Callable[[V], V], breath: Breath | None = None) -> V:
@@ -177,7 +178,7 @@ def _counted(b: B, length: V, once: Callable[[V], V], breath: Breath | None = No
     return status
 
 
-# ---- loops of unknown length --------------------------------------------------------------------
+# ---- loops that last ----------------------------------------------------------------------------
 
 OFTEN = 1 << 10
 """The clock is looked at after one iteration, then after two, and so on up to so many; after so

@@ -8,7 +8,9 @@ What the rules keep. Results are those of IEEE arithmetic, with these exceptions
   round differently in the last place, and x ** 0.5 = sqrt(x) is NaN at -inf, as it is in NumPy's
   and PyTorch's operators.
 - The derivative of a root, g / (2 * sqrt(x)), is g * (0.5 / sqrt(x)), which rounds twice: in a loop
-  the quotient does not wait for g. A root is no subnormal number, whose reciprocal could be inf.
+  the quotient does not wait for g. For the same reason, and since a processor divides slowly, what
+  is divided by a root that is read elsewhere too is multiplied by its one reciprocal. Neither a
+  root nor its reciprocal is a subnormal number, so none is inf too early or has fewer digits.
 
 Multiplication by zero stays, for NaN and inf. Rules that hold for real numbers only are not applied
 to complex ones: (inf + 0j) * (1 + 0j) has a NaN in it.
@@ -136,7 +138,15 @@ def divide(p: Rewrite, s: Statement) -> Any:
             return p(np.divide, a, -float(k))
     if (root := _doubled_root(p, other)) is not None and _float(x):
         return p(np.multiply, x, p(np.divide, 0.5, root))
+    if _is_shared_root(p, other, s.output.dtype) and not (type(x) is float and x == 1):
+        once = p(np.divide, 1.0, other)
+        return once if p.scalar(x) == 1 else p(np.multiply, x, once)  # a / root = a * (1 / root)
     return _of_negatives(p, s)
+
+
+def _is_shared_root(p: Rewrite, x: Any, dtype: np.dtype) -> bool:
+    """Whether x is a root of a real dtype that another statement reads, too."""
+    return _float(x) and x.dtype == dtype and bool(p.maker(x, np.sqrt)) and not p.once(x)
 
 
 def _doubled_root(p: Rewrite, x: Any) -> Any:
