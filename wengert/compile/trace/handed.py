@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import weakref
 from collections.abc import Iterator
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,18 @@ import numpy as np
 from wengert.compile.program import operations
 from wengert.compile.program.program import Value
 from wengert.compile.trace import watch
+from wengert.compile.trace.anew import (
+    Anew,
+    Described,
+    Unmakeable,
+    described,
+    is_plain,
+    is_same_object,
+)
 from wengert.compile.trace.array import Trace, TracedArray
 from wengert.compile.trace.captured import Joint
 from wengert.compile.trace.inputs import Inputs, Passed
-from wengert.compile.trace.observe.objects import ATOMS, CHANGEABLE
+from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS
 from wengert.compile.trace.outside import Outside
 from wengert.compile.trace.parts import Part, ordered, overlapping, part
 from wengert.compile.trace.places import (
@@ -35,8 +42,8 @@ from wengert.compile.trace.places import (
     key_of,
     same,
 )
-from wengert.compile.trace.results import Filled, leaves_of, named_parts, parts_within, sequence
-from wengert.compile.trace.state import is_itself, parts_of
+from wengert.compile.trace.results import named_parts, sequence
+from wengert.compile.trace.state import parts_of
 from wengert.compile.trace.storage import Storage, kept
 from wengert.compile.trace.world import World
 from wengert.errors import TracingError
@@ -91,6 +98,11 @@ class HandedBack:
         """What the tensors of the result are, by id; the tensors are not kept."""
         self.bases: dict[Storage, tuple[Any, Any]] = {}
         """Of storages that others look into: where they are found, and what counts their writes."""
+        self.shared: set[int] = set()
+        """The ids of containers to which several of the results lead."""
+        self.descriptions: dict[int, tuple[Any, Described]] = {}
+        """By id: what the function made that each call makes anew, and how."""
+        self.anew: dict[int, Anew] = {}
 
     # ---- the result -----------------------------------------------------------------------------
 
@@ -99,8 +111,7 @@ class HandedBack:
     ) -> tuple[Any, list[Put | Did]]:
         """The structures of what the function returned, and of what it wrote into the world."""
         lasting = list(_lasting(effects, self.world.conditions.guards))
-        made = parts_within((item, [value for _, value in lasting]))
-        self._find_bases([x for x in made if isinstance(x, (Tensor, TracedArray))])
+        self._find_bases(self._gone_through(item, *(value for _, value in lasting)))
         result = self.result(item)
         return result, [self._effect(place, value) for place, value in lasting]
 
@@ -119,24 +130,69 @@ class HandedBack:
                 return place
             part = None if item.scalar else self._part(item, item)
             return part or Output(self._output(item), False, weak=item.weak, scalar=item.single)
-        if isinstance(item, CHANGEABLE) and self.world.is_outside(item):
-            return Known(item)
-        if isinstance(item, (list, tuple)):
-            return sequence(type(item), [self.result(part) for part in item])
-        named = named_parts(item)
-        if named is not None:
-            parts = {key: self.result(part) for key, part in named.items()}
+        if self.world.is_outside(item):
+            return Known(item) if isinstance(item, CONTAINERS) else item
+        return item if is_same_object(item) else self._made(item)
+
+    def _made(self, item: Any) -> Any:
+        """What stands for an object that the function has made."""
+        if is_plain(item) and id(item) not in self.shared:
             if type(item) is dict:
-                return parts
-            # An object that holds nothing of this call is the same one each time.
-            return Filled.like(item, parts) if leaves_of(parts) else item
-        if isinstance(item, Iterator) and not self.world.is_outside(item):
+                return {key: self.result(part) for key, part in item.items()}
+            return sequence(type(item), [self.result(part) for part in item])
+        if id(item) not in self.anew:
+            self.anew[id(item)] = anew = Anew(type(item))
+            anew.make, args, anew.fill, parts = self._described(item)
+            anew.args = tuple(map(self.result, args))
+            anew.parts = tuple(map(self.result, parts))
+        return self.anew[id(item)]
+
+    def _described(self, item: Any) -> Described:
+        """How an object is made; described once, as others have its parts by their ids."""
+        if id(item) not in self.descriptions:
+            self._check_makeable(item)
+            kind = type(item)
+            try:
+                if id(kind) in self.world.classes:
+                    raise Unmakeable("its class is made in the function")
+                with watch.aside():
+                    made = described(item)
+            except Unmakeable as reason:
+                raise TracingError(
+                    f"a compiled function returned, or keeps, a {kind.__name__} that it has "
+                    f"made, and that no call could make anew: {reason}. Make it outside."
+                ) from None
+            self.descriptions[id(item)] = item, made
+        return self.descriptions[id(item)][1]
+
+    def _gone_through(self, *results: Any) -> list[Any]:
+        """The arrays and tensors in results; notes the containers to which several lead."""
+        waiting, seen, found = [*reversed(results)], dict[int, Any](), []
+        while waiting:
+            x = waiting.pop()
+            if isinstance(x, (Tensor, TracedArray)):
+                found.append(x)
+            elif self.world.is_outside(x) or is_same_object(x):
+                continue
+            elif id(x) in seen:
+                self.shared.add(id(x))
+            else:
+                seen[id(x)] = x
+                if is_plain(x):
+                    waiting += reversed([*x.values()] if type(x) is dict else x)
+                else:
+                    made = self._described(x)
+                    waiting += reversed((*made.args, *made.parts))
+        return found
+
+    def _check_makeable(self, item: Any) -> None:
+        if isinstance(item, Iterator):
             raise TracingError(
                 f"a compiled function returned a {type(item).__name__}, whose items would be "
                 "computed after it has ended. Return a list."
             )
-        self._check_holds_nothing(item)
-        return item
+        if not isinstance(item, (list, tuple)) and named_parts(item) is None:
+            self._check_holds_nothing(item)
 
     def _tensor(self, x: Tensor) -> Any:
         passed = self.passed.stand_ins.get(x)
@@ -253,7 +309,7 @@ class HandedBack:
                     "is computed in it. Return the numbers themselves, in a tuple, a dictionary or "
                     "a dataclass, and make the object of them outside."
                 )
-            if self.world.is_outside(x) or (is_itself(x) and type(x) is not FunctionType):
+            if self.world.is_outside(x) or is_same_object(x):
                 continue
             for name, held in parts_of(x):
                 if id(held) not in seen:

@@ -305,10 +305,10 @@ def _module(function: FunctionType) -> Any:
 
 def _is_value(x: Any) -> bool:
     """Whether an object is a value, which does not change: it has a hash that is not its own."""
-    return _has_value(type(x))
+    return has_value(type(x))
 
 
-def _has_value(cls: type) -> bool:
+def has_value(cls: type) -> bool:
     hashed: Any = cls.__hash__
     is_array = hasattr(cls, "_array") or hasattr(cls, "__array_function__")
     return hashed not in (None, object.__hash__) and not is_array
@@ -395,7 +395,7 @@ def makes_of_arguments(cls: type) -> bool:
     """
     if cls.__module__ in _KEEP_NOTHING or package_of(cls) in ("wengert", "numpy", "scipy"):
         return True
-    return is_users_class(cls) or issubclass(cls, _AROUND) or _has_value(cls)
+    return is_users_class(cls) or issubclass(cls, _AROUND) or has_value(cls)
 
 
 _AROUND = *CONTAINERS, BaseException, functools.partial

@@ -136,7 +136,7 @@ def is_attributes(x: Any) -> bool:
 
 def _keeps_to_itself(x: Any) -> bool:
     """Whether C has something of an object that is no attribute of it."""
-    own = [m for name in _TOLD if (m := static(type(x), name)) is not static(object, name)]
+    own = [m for name in TOLD if (m := static(type(x), name)) is not static(object, name)]
     if not own:
         named = copyreg._slotnames(type(x))  # type: ignore[attr-defined]
         has_names = type(getattr(x, "__dict__", None)) is dict or bool(named)
@@ -145,7 +145,8 @@ def _keeps_to_itself(x: Any) -> bool:
     return any(type(method) is not FunctionType for method in own)
 
 
-_TOLD = "__reduce_ex__", "__reduce__", "__getstate__"
+TOLD = "__reduce_ex__", "__reduce__", "__getstate__"
+"""The methods by which pickle asks what an object is."""
 
 
 def _told(x: Any) -> tuple[Any, ...]:

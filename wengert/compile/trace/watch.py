@@ -137,6 +137,11 @@ def _changes(cls: type, method: str) -> _Changes:
     return _Changes(getattr(cls, method))
 
 
+def stands_in(found: Any) -> bool:
+    """Whether this is in the place of what a class has while somebody traces."""
+    return isinstance(found, (_Watched, _Attributes, _Changes, _Does))
+
+
 _WATCHED = [
     (Tensor, "_array", _Watched(SLOT, "_array", "array")),
     *(

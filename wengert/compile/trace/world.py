@@ -19,7 +19,7 @@ import logging
 import operator
 import sys
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
@@ -43,6 +43,7 @@ from wengert.compile.trace.observe.objects import (
     UNCHANGEABLE,
     behind,
     contents,
+    dictionary_of,
     name_of,
     own_attribute,
     same,
@@ -126,6 +127,7 @@ class World(Iterating):
         self.library_read: dict[Any, LibraryRead] = {}
         """Containers that the library has gone through, and its objects that were used."""
         self.shadows: dict[int, tuple[Any, Any]] = {}
+        self.had: set[tuple[type, str]] = set()  # what classes have that is a condition
         self.unobserved: Unobserved | None = None  # the first that ran so
         self.returned = False  # the function: what runs then is its derivative
         self.unrolled: dict[Any, int] | None = None
@@ -294,6 +296,8 @@ class World(Iterating):
         if home is not None:
             return self._seen(Item(home, name), value)
         if isinstance(owner, type | FunctionType) or own_attribute(owner, name) is not MISSING:
+            if isinstance(owner, type) and not Guard(Attribute(owner, name), value).holds():
+                self.had_by_class(owner, name)
             return value if is_library_class(owner) else self._seen(Attribute(owner, name), value)
         self._through_class(owner, type(owner), name)
         if is_computed(owner, name):
@@ -310,8 +314,28 @@ class World(Iterating):
             self.conditions.note(Guard(Item(own, name), MISSING))
         if not isinstance(owner, ModuleType):
             self.conditions.note(Guard(Class(owner), type(owner)))
-        if not is_library_class(cls):
-            self.conditions.note(Guard(Attribute(cls, name), getattr(cls, name, MISSING)))
+            self.had_by_class(cls, name)
+
+    def had_by_class(self, cls: type, name: str) -> None:
+        """What a class has, as it gives it; past that where it gives something new each time."""
+        if (cls, name) in self.had:
+            return
+        self.had.add((cls, name))
+        if is_users_class(cls):
+            given = Guard(Attribute(cls, name), getattr(cls, name, MISSING))
+            if given.holds():
+                self.conditions.note(given)
+                return
+        for base in cls.__mro__:
+            if base.__module__ in _FIXED:
+                break
+            names = dictionary_of(base)
+            found = names.get(name, MISSING)
+            if watch.stands_in(found):
+                break
+            self.conditions.note(Guard(Item(names, name), found))
+            if found is not MISSING:
+                break
 
     def _past(self, around: Any, name: str, value: Any) -> Any:
         """An attribute that `super()` finds: that of the classes after this one."""
@@ -416,24 +440,26 @@ class World(Iterating):
         self._guard_held(owner, set())
 
     def _guard_held(self, x: Any, known: set[int]) -> None:
-        """What an object holds must be there: each attribute by itself, which is quick."""
+        """What an object held before the call must be there: each attribute by itself, quickly."""
         if is_itself(x) or id(x) in known:
             return
         known.add(id(x))
+        parts: list[Any] = []
         if isinstance(x, CONTAINERS):
             self._note_contents(x)
-            parts: Iterable[Any] = contents(x)
+            parts += self.held_before(x)
         elif is_attributes(x):
-            named = list(attributes(x))
-            for name, value in named:
+            for name, value in attributes(x):
                 home = home_of(x, name)
-                place = Attribute(x, name) if home is None else Item(home, name)
-                self.conditions.note(Guard(place, value))
-            parts = [value for _, value in named]
+                place: Place = Attribute(x, name) if home is None else Item(home, name)
+                _, before = self.written_places.get(key_of(place), (place, value))
+                self.conditions.note(Guard(place, before))
+                parts.append(before)
         else:
             self.conditions.note(Guard(State(x), held_by(x)))
             return
         for part in parts:
+            self._reach(part, x, "")
             self._guard_held(part, known)
 
     def _note_contents(self, container: Any) -> None:
@@ -451,15 +477,16 @@ class World(Iterating):
         return contents(held)
 
     def _note_state(self, owner: Any, known: set[int]) -> None:
-        """All that an object holds, and what it holds holds."""
+        """All that an object held before the call, and what that held."""
         known.add(id(owner))
         held: Any = owner if isinstance(owner, CONTAINERS) else getattr(owner, "__dict__", None)
         if held is None:
             return
         self._note_contents(held)
-        for value in contents(held):
+        for value in self.held_before(held):
             if id(value) in known or type(value) in ATOMS:
                 continue
+            self._reach(value, owner, "")
             if isinstance(value, CONTAINERS) or is_users_class(type(value)):
                 self._note_state(value, known)
 
@@ -703,6 +730,10 @@ def is_fetchable(x: Any) -> bool:
     return (
         is_number(x) or type(x) is int or (type(x) is np.ndarray and is_numeric(x)) or is_state(x)
     )
+
+
+_FIXED = frozenset({"builtins", "abc", "typing"})
+"""Modules of classes that nobody changes."""
 
 
 def is_library_class(owner: Any) -> bool:

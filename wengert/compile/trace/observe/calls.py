@@ -6,6 +6,7 @@ given to a library go as copies too, unless the library is known to keep and not
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 import sys
@@ -206,6 +207,10 @@ class Calls(Outside):
         named_here = callee.__func__ if kind is MethodType else callee
         if type(named_here) is FunctionType and "rule" in vars(named_here):
             self._tell(self.reached, vars(named_here)["rule"].function)  # it may be the user's
+        if callee is type and len(args) == 3:  # a class is of the module where this is called
+            return named, args, callee
+        if callee is builtins.__build_class__:
+            return named, args, self._meant("_class_statement", callee)
         if callee is eval or callee is exec:
             return named, (self._read_as(callee, *args[:1]), *args[1:]), callee
         if kind in PLAIN_CALLABLES or kind is type:
@@ -231,6 +236,11 @@ class Calls(Outside):
         args = tuple(map(self.shadow, args))
         named = {name: self.shadow(value) for name, value in named.items()}
         return named, args, callee
+
+    def _class_statement(self, build: Any, *args: Any, **named: Any) -> Any:
+        made = build(*args, **named)
+        self.classes[id(made)] = made
+        return made
 
     def _read_as(self, callee: Any, text: Any) -> Any:
         """What `eval` or `exec` is to run, as observed code."""
@@ -268,6 +278,7 @@ class Calls(Outside):
         """
         value = self._tell(getattr, cls, name, MISSING)
         if not is_of_user(cls):
+            self._tell(self.had_by_class, cls, name)
             return value
         self._reach(cls, None, cls.__name__)
         return self._read("attribute", cls, name, value, f".{name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import types
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
@@ -87,6 +88,12 @@ def static(cls: type, name: str) -> Any:
         if name in base.__dict__:
             return base.__dict__[name]
     return None
+
+
+def dictionary_of(cls: type) -> dict[str, Any]:
+    """The dictionary in which a class keeps what it has."""
+    (names,) = gc.get_referents(cls.__dict__)
+    return names
 
 
 def has_method(cls: type, name: str) -> bool:

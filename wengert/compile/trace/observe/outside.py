@@ -34,6 +34,7 @@ class Outside:
         self.reordered: set[int] = set()  # containers changed otherwise than item by item
         self.gone_through: set[int] = set()
         self.methods: dict[tuple[type, str], Any] = {}
+        self.classes: dict[int, type] = {}  # that the program has made
         self.codes: dict[int, tuple[CodeType, bool]] = {}  # whether a user's
         self.behind: dict[int, tuple[Any, int]] = {}  # where functions were looked for
         self.lent: dict[int, Any] = {}  # functions that are stubs for this
@@ -71,6 +72,9 @@ class Outside:
     def is_known(self, owner: Any, name: Any = None) -> bool:
         """Whether the subclass knows itself what happens to an object, or to this attribute."""
         return False
+
+    def had_by_class(self, cls: type, name: str) -> None:
+        """An object has something by its class, which is no user's."""
 
     def kept_attribute(self, owner: Any, name: str) -> Any:
         """An attribute's value, if the object itself keeps it."""
@@ -135,6 +139,7 @@ class Outside:
 
     def _read_attribute(self, owner: Any, name: str, value: Any) -> Any:
         if self.is_known(owner, name):
+            self._tell(self.had_by_class, type(owner), name)
             return value
         if not self.is_outside(owner):
             return self.made_inside(owner, name, value)
