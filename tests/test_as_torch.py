@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,22 @@ def test_a_module_that_is_imported_does_not_take_the_place_of_a_function_of_its_
         assert GradcheckError.__module__.startswith("wengert")
         assert Node is wg.autograd.graph.Node
     assert type(wg.autograd) is type(wg.nn)
+
+
+def test_a_module_without_a_file_does_not_take_the_place_of_the_function_of_its_name():
+    # After `import torch.nn.utils.weight_norm` the reference, and users, met a module: the finder
+    # of modules without a file let it hide the function for good.
+    weight_norm = wg.nn.utils.weight_norm
+    with as_torch.installed():
+        import torch.jit.annotations
+        import torch.nn.utils.weight_norm as named
+        from torch.nn.utils.weight_norm import WeightNorm
+        from torch.nn.utils.weight_norm import weight_norm as imported
+
+        assert wg.nn.utils.weight_norm is named is imported is weight_norm
+        assert isinstance(WeightNorm, type)
+        assert isinstance(torch.jit.annotations, types.ModuleType)  # and no line of `__future__`
+    assert type(wg.nn.utils) is type(wg.nn)
 
 
 def test_modules_of_pytorch_are_those_of_wengert_and_stay_themselves():

@@ -392,6 +392,23 @@ def test_signatures_in_the_reference_have_the_types_that_checkers_see(read):
     assert str(argnums.annotation) == "int | Sequence[int]"
 
 
+def test_a_parameter_without_a_type_has_that_of_its_name_in_the_reference(read):
+    # NumPy's names, masked reductions and others said no types of `input` and `dtype`.
+    masked = read["pytorch.masked.sum"].parameters
+    assert str(masked["input"].annotation) == "TensorLike"
+    assert str(masked["dtype"].annotation) == "Dtype | None"
+    assert read["control.branches.cond"].parameters["operands"].annotation is None  # any tree
+
+
+def test_versions_have_a_list_of_their_pages_by_which_the_selector_stays_on_one(tmp_path):
+    # Without an address MkDocs lists no page, and the selector led to the start of the version.
+    for page in (tmp_path, tmp_path / "howto"):
+        page.mkdir(exist_ok=True)
+        (page / "index.html").touch()
+    listed = re.findall(r"<loc>(.*?)</loc>", versions.sitemap(tmp_path))
+    assert listed == ["http://localhost/", "http://localhost/howto/"]
+
+
 def long_or_lost(found):
     """Pages of the reference that would be too long, and names that its overviews do not link."""
     wrong = []

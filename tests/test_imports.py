@@ -50,6 +50,22 @@ def test_importing_the_package_loads_what_every_program_needs():
     assert found == ["wengert.pytorch.version"]
 
 
+def test_importing_the_package_loads_no_path_text_or_trace_of_python():
+    # pathlib for code that was kept, string for its letters, traceback for anomaly mode, and what
+    # Python's tokens are, compiled for the signature of np.concatenate: an eighth of the import.
+    loaded, numpy = (
+        set(run(f"import sys, {m}", "print(*sys.modules)")) for m in ("wengert", "numpy")
+    )
+    assert not {"pathlib", "string", "traceback", "wengert.autograd.nans"} & (loaded - numpy)
+    asked = run(
+        "import numpy, inspect",
+        "said = inspect._signature_fromstr",
+        "inspect._signature_fromstr = lambda *args: print(args[1]) or said(*args)",
+        "import wengert",
+    )
+    assert asked == []
+
+
 def test_every_name_that_waits_is_found():
     for name in dir(wg):
         getattr(wg, name)

@@ -10,10 +10,12 @@ Nothing in this package is imported here. Read `rules/` next.
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,10 +163,25 @@ def signature(function: Function) -> tuple[tuple[str, ...], dict[str, Any]]:
     written = inspect.unwrap(function, stop=lambda f: hasattr(f, "__signature__"))
     if type(written) is FunctionType and not hasattr(written, "__signature__"):
         return _as_written(written)
+    if type(written) is BuiltinFunctionType:
+        with contextlib.suppress(SyntaxError, ValueError):  # it says nothing, or not in Python
+            return _as_told(str(written.__text_signature__))  # type: ignore[attr-defined]
     parameters = inspect.signature(function).parameters
     names = tuple(p.name for p in parameters.values() if p.kind is not p.VAR_KEYWORD)
     defaults = {p.name: p.default for p in parameters.values() if p.default is not p.empty}
     return names, defaults
+
+
+def _as_told(text: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+    # What inspect.signature says of a function in C, without compiling what Python's tokens are.
+    head = ast.parse(f"def told{text}: ...").body[0].args  # type: ignore[attr-defined]
+    if head.vararg or head.kwarg:
+        raise ValueError(text)
+    positional = [a.arg for a in (*head.posonlyargs, *head.args)]
+    keywords = [a.arg for a in head.kwonlyargs]
+    given = [*zip(positional[len(positional) - len(head.defaults) :], head.defaults, strict=True)]
+    given += zip(keywords, head.kw_defaults, strict=True)
+    return (*positional, *keywords), {n: ast.literal_eval(x) for n, x in given if x is not None}
 
 
 def _as_written(function: FunctionType) -> tuple[tuple[str, ...], dict[str, Any]]:

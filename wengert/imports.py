@@ -7,6 +7,7 @@ is what `import` asks about those, here and in `pytorch/as_torch.py`.
 """
 
 from __future__ import annotations
+import __future__
 
 import importlib
 import importlib.machinery
@@ -23,11 +24,12 @@ MOVED = {
     "wengert.demo": "wengert.cli.demo",
     "wengert.explanation": "wengert.explain.explanation",
     "wengert.expressions": "wengert.symbolic.expressions",
-    "wengert.files": "wengert.serialization.files",
+    "wengert.files": "wengert.history.files",
     "wengert.implicit": "wengert.solvers",
     "wengert.notation": "wengert.explain.notation",
     "wengert.optimize.equations": "wengert.optimize.roots",
     "wengert.primitive": "wengert.autograd.primitive",
+    "wengert.serialization.files": "wengert.history.files",
     "wengert.transforms.colouring": "wengert.sparse.colouring",
     "wengert.transforms.equations": "wengert.solvers.parameters",
     "wengert.transforms.implicit": "wengert.solvers.implicit",
@@ -102,6 +104,18 @@ class _Keeping(ModuleType):
             super().__setattr__(name, value)
 
 
+def kept(module: str) -> Any:
+    """What has a module's name in its package, if that is no module; importing leaves it there."""
+    package, _, name = module.rpartition(".")
+    parent = sys.modules.get(package)
+    held = vars(parent).get(name) if parent else None
+    if isinstance(held, ModuleType | None | __future__._Feature):
+        return None
+    if type(parent) is ModuleType:
+        parent.__class__ = _Keeping
+    return held
+
+
 class Aliases:
     """Finds modules under other names than their own: the module is the same, and loaded once."""
 
@@ -136,10 +150,7 @@ class Aliases:
         spec = module.__spec__
         assert spec is not None
         module.__spec__ = spec.loader_state
-        parent = sys.modules.get(spec.name.rpartition(".")[0])
-        held = vars(parent).get(spec.name.rpartition(".")[2]) if parent else None
-        if type(parent) is ModuleType and not isinstance(held, ModuleType | None):
-            parent.__class__ = _Keeping
+        kept(spec.name)
 
     def get_code(self, fullname: str) -> Any:
         """What `python -m` runs."""

@@ -32,6 +32,7 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.errors import GradError
+from wengert.history.pictures import Picture
 from wengert.tensor import Tensor, wrap
 
 Method = Literal["central", "forward", "richardson", "complex"]
@@ -368,7 +369,7 @@ def _with_error(line: Line, h: float, method: Method, base: Any) -> tuple[Any, A
 
 
 @dataclass(frozen=True)
-class ErrorCurve:
+class ErrorCurve(Picture):
     """How far a difference quotient is from `exact`, for many steps.
 
     `chosen` is the step that would be used, `best` the index of the step with the least error.
@@ -408,17 +409,11 @@ class ErrorCurve:
             lines.append(f"{h:10.1e}  {_shown(value):<26} {error:9.1e}{note}")
         return "\n".join(lines)
 
-    def _repr_svg_(self) -> str:
+    def figure(self) -> Any:
         """The plot, which notebooks show."""
-        import io
+        from matplotlib.figure import Figure
 
-        import matplotlib.pyplot as plt
-
-        file, figure = io.StringIO(), self.plot().figure
-        figure.savefig(file, format="svg")
-        plt.close(figure)
-        text = file.getvalue()
-        return text[text.index("<svg") :]
+        return self.plot(axes=Figure(figsize=(6, 4), layout="constrained").subplots()).figure
 
     def plot(self, file: Any = None, axes: Any = None) -> Any:
         """Draw error against step, both logarithmic, the minimum marked; matplotlib's axes.

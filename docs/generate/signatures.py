@@ -38,12 +38,21 @@ def typed(item: Function, package: Module) -> None:
             p.name,
             kind=KINDS[p.kind],
             default=None if p.default is p.empty else repr(p.default),
-            annotation=annotation(p.annotation, item, package),
+            annotation=annotation(_kind(p, signature), item, package),
         )
         for p in signature.parameters.values()
     ]
     item.parameters = Parameters(*given)
     item.returns = annotation(signature.return_annotation, item, package)
+
+
+def _kind(p: inspect.Parameter, of: inspect.Signature) -> Any:
+    """What a parameter is: as it is annotated, or as its name says in operations on an `input`."""
+    if p.annotation not in (p.empty, Any):
+        return p.annotation
+    operation = next(iter(of.parameters)) == "input" or p.name == "dtype"
+    named = stubs.NAMED.get(p.name) if operation else None
+    return f"{named} | None" if named and p.default is None else named or p.annotation
 
 
 def _is_method(item: Function) -> bool:

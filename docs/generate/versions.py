@@ -11,6 +11,7 @@ built by its own `mkdocs.yml`, from its own files, with the packages that are in
 from __future__ import annotations
 
 import argparse
+import html
 import json
 import os
 import re
@@ -61,6 +62,20 @@ def build(source: Path, site: Path) -> None:
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", site.resolve()],
         cwd=source, check=True, env={**os.environ, "WENGERT_VERSIONS": "1", "PYTHONPATH": path},
     )  # fmt: skip
+    told = site / "sitemap.xml"
+    if "<loc>" not in told.read_text(encoding="utf-8"):  # MkDocs lists none without an address
+        told.write_text(sitemap(site), encoding="utf-8")
+
+
+def sitemap(site: Path) -> str:
+    """The pages of a version, by which the theme's selector stays on the page that is read.
+
+    It puts the reader's host in the place of this one, and asks only what follows their beginning.
+    """
+    pages = sorted(page.parent.relative_to(site).as_posix() for page in site.rglob("index.html"))
+    places = (f"http://localhost/{page}/".replace("/./", "/") for page in pages)
+    lines = "".join(f"<url><loc>{html.escape(place)}</loc></url>\n" for place in places)
+    return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{lines}</urlset>\n'
 
 
 def write(site: Path, found: list[str]) -> None:

@@ -8,18 +8,19 @@ says of the NaN is worked out in `nans.py`.
 from __future__ import annotations
 
 import sys
-import traceback
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert.autograd import nans
 from wengert.errors import WengertError
 from wengert.history import modes
 from wengert.history.location import stacklevel, user_frame
 from wengert.history.node import Node
+
+if TYPE_CHECKING:
+    from wengert.autograd import nans
 
 
 class detect_anomaly(modes.Mode):
@@ -88,6 +89,10 @@ def note(node: Node, creator: Node | None, made: Any) -> None:
 
     What it made is looked at too: it may not be finite.
     """
+    import traceback  # for who debugs, as all that `nans` knows is
+
+    from wengert.autograd import nans
+
     stack = traceback.extract_stack(user_frame(sys._getframe(1)))
     node.metadata["traceback_"] = traceback.format_list(stack)
     if creator is not None:
@@ -101,6 +106,8 @@ def note(node: Node, creator: Node | None, made: Any) -> None:
 
 def watching(step: Callable[[Node, Any, bool], Any]) -> Callable[[Node, Any, bool], Any]:
     """A step of one sweep with its failure explained and its results looked at."""
+    from wengert.autograd import nans
+
     trail = nans.Trail()
 
     def watched(node: Node, g: Any, recorded: bool) -> Any:
@@ -122,6 +129,8 @@ def watching(step: Callable[[Node, Any, bool], Any]) -> Callable[[Node, Any, boo
 
 def refuse_nan(trail: nans.Trail, node: Node, g: Any, pulled: Any) -> None:
     """Raise if a step of the sweep returned NaN, with all that can be told about it."""
+    from wengert.autograd import nans
+
     for position, item in enumerate(pulled):
         place = nans.find(item, infinite=False)
         if place is not None:

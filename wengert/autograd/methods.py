@@ -12,6 +12,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.arrays.memory import storage
 from wengert.autograd import differentiate
+from wengert.autograd.settings import refuse_unless_truth
 from wengert.errors import InferenceError
 from wengert.history import modes
 from wengert.history.location import stacklevel
@@ -123,6 +124,7 @@ class HistoryMethods:
 
     def requires_grad_(self: Any, requires_grad: bool = True) -> Tensor:
         """Mark this leaf as one to differentiate by, or unmark it; returns the tensor."""
+        refuse_unless_truth("requires_grad", requires_grad)
         if requires_grad:
             if not self.requires_grad:
                 if self._origin is INFERENCE and not modes.is_inference_mode_enabled():

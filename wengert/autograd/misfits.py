@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from wengert.autograd.homonyms import REFUSALS, meant, of_numpy
+from wengert.autograd.settings import checked_settings, settled
 from wengert.dispatch import Function, signature
 from wengert.tensor import NUMBERS
 
@@ -78,21 +79,24 @@ def _of_kinds(
             f"{function.__name__}(): argument '{name}'{place} must be {wanted}, not "
             f"{type(given[name]).__name__}.{hint}"
         )
-    return error
+    return TypeError(f"{function.__name__}(): {error}") if isinstance(error, TypeError) else error
 
 
 def told(function: Told) -> Told:
     """A function whose failed calls name the argument that is of the wrong kind, if one is."""
+    first, check = checked_settings(function)
 
     @functools.wraps(function)
     def asked(*args: Any, **kwargs: Any) -> Any:
         try:
+            if kwargs or len(args) > first:
+                check(args, kwargs)
             return function(*args, **kwargs)
         except Exception as error:
             misfit(error, function, args, kwargs)
             raise
 
-    return asked  # type: ignore[return-value]
+    return settled(asked)  # type: ignore[return-value]
 
 
 def _annotations(function: Function) -> dict[str, str]:
@@ -118,10 +122,11 @@ def _unfit(
                 if not _taken(name, value, given, defaults, kind):
                     yield name, "a Tensor", " Make one with wengert.tensor(...)."
             elif type(value) is str and name not in WORDS and not _is_word(kind):
-                yield name, "a number or a sequence of them", ""
+                wanted = kind.removesuffix(" | None")
+                yield name, wanted if wanted in ("bool", "int") else _SOME, ""
 
 
-_TENSOR = "wengert.tensor.Tensor"
+_TENSOR, _SOME = "wengert.tensor.Tensor", "a number or a sequence of them"
 
 
 def _is_word(kind: str) -> bool:

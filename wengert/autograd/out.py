@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.misfits import misfit
+from wengert.autograd.settings import checked_settings, settled
 from wengert.dispatch import signature
 from wengert.history import modes
 from wengert.tensor import Tensor, carries
@@ -161,7 +162,7 @@ def renamed(name: str, names: dict[str, str], given: dict[str, Any]) -> dict[str
 
 def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function the argument `out=`: the result is written into an existing tensor."""
-    names = numpys_names(function)
+    names, (first, check) = numpys_names(function), checked_settings(function)
 
     @functools.wraps(function)
     def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -169,6 +170,8 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             if kwargs and names:
                 kwargs = renamed(function.__name__, names, kwargs)
+            if kwargs or len(args) > first:
+                check(args, kwargs)
             if out is None:
                 return function(*args, **kwargs)
             return into(out, function, args, kwargs)
@@ -178,12 +181,12 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
             raise
 
     with_out.numpys_names = names  # type: ignore[attr-defined]
-    return with_out
+    return settled(with_out)
 
 
 def takes_names(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function that takes no `out=` its arguments by NumPy's names."""
-    names = numpys_names(function)
+    names, (first, check) = numpys_names(function), checked_settings(function)
 
     @functools.wraps(function)
     def named(*args: Any, **kwargs: Any) -> Any:
@@ -191,10 +194,12 @@ def takes_names(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             if kwargs:
                 kwargs = renamed(function.__name__, names, kwargs)
+            if kwargs or len(args) > first:
+                check(args, kwargs)
             return function(*args, **kwargs)
         except Exception as error:
             misfit(error, function, args, kwargs, given)
             raise
 
     named.numpys_names = names  # type: ignore[attr-defined]
-    return named
+    return settled(named)

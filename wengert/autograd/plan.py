@@ -6,9 +6,8 @@ rules with equal plans have the same code, which finds the functions by the same
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -22,8 +21,7 @@ Names = tuple[str, ...]
 Form = Literal["unary", "binary", "number", "usual", "any"]
 
 
-@dataclass(frozen=True)
-class Usual:
+class Usual(NamedTuple):
     """The calls that a public function usually gets: see `record.usually`."""
 
     when: Formula
@@ -32,9 +30,8 @@ class Usual:
     more: bool  # whether calls come with more arguments than there are, which NumPy's takes
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A rule as `template.py` sees it."""
+class _Answers(NamedTuple):
+    """What a plan is made of: plans are equal, and have the same code, if these are."""
 
     form: Form
     arguments: Names
@@ -62,6 +59,10 @@ class Plan:
     floats: bool  # integers become floating point
     number: str | None = None  # the argument that is known to be a Python number
     usually: Usual | None = None
+
+
+class Plan(_Answers):
+    """A rule as `template.py` sees it: the answers, and what follows from them."""
 
     # ---- what is saved ---------------------------------------------------------------------
 
@@ -297,4 +298,4 @@ def _has_steps(transpose: Lambda) -> bool:
 
 def usual_plan(rule: Rule, usual: Usual) -> Plan:
     """The plan of a rule's recorder for the calls that a public function usually gets."""
-    return replace(plan_of(rule), form="usual", usually=usual)
+    return plan_of(rule)._replace(form="usual", usually=usual)

@@ -19,6 +19,7 @@ from wengert.autograd.operands import no_order, one_dtype
 from wengert.autograd.out import into as into
 from wengert.autograd.out import takes_names as takes_names
 from wengert.autograd.out import takes_out as takes_out
+from wengert.autograd.settings import checked_settings, settled
 from wengert.dispatch import Function, signature
 from wengert.functions import creation
 from wengert.tensor import NUMBERS, Size, Tensor, settle, wrap
@@ -62,7 +63,7 @@ def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function
     """
 
     def decorate(function: Function) -> Function:
-        names = signature(function)[0][:count]
+        names, (first, check) = signature(function)[0][:count], checked_settings(function)
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
@@ -78,12 +79,14 @@ def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function
                     args = tuple(operands_of(function, count, args))
                     break
             try:
+                if kwargs or len(args) > first:
+                    check(args, kwargs)
                 return function(*args, **kwargs)
             except Exception as error:
                 misfit(error, function, args, kwargs)
                 raise
 
-        return checked
+        return settled(checked)
 
     return decorate
 
@@ -118,7 +121,12 @@ def numbers_first(*names: str) -> Callable[[Function], Function]:
             if len(args) > count:
                 numbers = [x for x in args if type(x) in NUMBERS]
                 args = tuple(x for x in args if type(x) not in NUMBERS)
-                kwargs.update(zip(names, numbers, strict=len(numbers) > len(names)))
+                if len(numbers) > len(names):
+                    raise TypeError(
+                        f"{function.__name__}() takes the numbers {' and '.join(names)} beside "
+                        f"its tensors, got {len(numbers)}"
+                    )
+                kwargs.update(zip(names, numbers, strict=False))
             return function(*args, **kwargs)
 
         return taken

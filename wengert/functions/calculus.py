@@ -12,6 +12,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
+from wengert.autograd.settings import refuses
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
 from wengert.functions.joining import cat
 from wengert.functions.reductions import cumsum, sum
@@ -82,6 +83,7 @@ def _pairs(name: str, y: Any, x: Any, dim: int) -> tuple[Tensor, Tensor | None, 
 
 
 @told
+@refuses(y="b", x="b")
 def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integral of sampled values by the trapezoidal rule: sum (x1 - x0) (y0 + y1) / 2.
 
@@ -101,6 +103,7 @@ trapz = trapezoid
 
 
 @told
+@refuses(y="b", x="b")
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The running integral of sampled values by the trapezoidal rule, one element shorter."""
     places = _places("cumulative_trapezoid", x, dx)
@@ -123,6 +126,7 @@ def _half(dx: Any) -> Any:
 # ---- slopes --------------------------------------------------------------------------------
 
 
+@refuses(input="b")
 def gradient(
     input: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
 ) -> tuple[Tensor, ...]:
@@ -225,6 +229,7 @@ def _parabola(near: Tensor, far: Tensor) -> list[Any]:
 # ---- polynomials' matrices -----------------------------------------------------------------
 
 
+@told
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of a vector's elements as columns, highest first unless `increasing`."""
     x = tensor_of(x, "x")

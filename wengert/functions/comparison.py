@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.misfits import told
+from wengert.autograd.settings import refuses
 from wengert.functions.arguments import (
     array_of,
     constant,
@@ -130,6 +131,7 @@ def equal(input: Any, other: Any) -> bool:
 
 @takes_out
 @of_tensors(0)
+@refuses(elements="bc", test_elements="bc")
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:

@@ -12,6 +12,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.arrays.kind import kind_of
 from wengert.autograd.out import fill_out
+from wengert.autograd.settings import refuse_unless_truth
 from wengert.dispatch import known
 from wengert.errors import LayoutError
 from wengert.functions.conversion import to_array
@@ -28,6 +29,7 @@ def finish(array: Any, requires_grad: bool = False) -> Tensor:
     if modes.special and modes.current().inference:
         out._origin = INFERENCE
     if requires_grad:
+        refuse_unless_truth("requires_grad", requires_grad)
         require(out)
     return out
 
@@ -88,7 +90,7 @@ def asarray(
 ) -> Tensor:
     """`obj` as a tensor; memory is shared unless `copy` is true."""
     out = tensor(obj, dtype=dtype) if copy else as_tensor(obj, dtype, device)
-    return out.requires_grad_() if requires_grad else out
+    return out.requires_grad_(requires_grad) if requires_grad else out
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
@@ -197,7 +199,7 @@ def factory(make: Callable[..., Any]) -> Callable[..., Tensor]:
         if out is None:
             return finish(array, requires_grad)
         filled = fill_out(out, finish(array))
-        return filled.requires_grad_() if requires_grad else filled
+        return filled.requires_grad_(requires_grad) if requires_grad else filled
 
     factory.__annotations__ |= {"return": Tensor}  # not the array that `make` gives
     return factory

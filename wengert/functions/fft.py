@@ -16,6 +16,7 @@ from wengert.arrays.facts import composed
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, floating
 from wengert.autograd.record import recorder
+from wengert.autograd.settings import refuses
 from wengert.functions import creation
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
 from wengert.functions.declared import named
@@ -339,6 +340,7 @@ def _window(window: Any, n_fft: int, win_length: int | None, dtype: Any) -> Tens
 
 
 @told
+@refuses(input="biu")
 def stft(
     input: Any,
     n_fft: int,

@@ -14,6 +14,7 @@ from wengert import dtypes
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, floating, no_order, one_dtype
 from wengert.autograd.record import recorder
+from wengert.autograd.settings import refuse_dtype, refuses
 from wengert.dispatch import as_array
 from wengert.errors import DtypeError
 from wengert.functions import results
@@ -218,6 +219,7 @@ def logaddexp(input: Any, other: Any) -> Tensor:
 
 @takes_out
 @of_tensors(2)
+@refuses(input="c", other="c")
 def logaddexp2(input: Any, other: Any) -> Tensor:
     """log2(2**a + 2**b), without overflow."""
     two = math.log(2)
@@ -275,6 +277,7 @@ def round(input: Any, *, decimals: int = 0) -> Tensor:
     """
     if decimals == 0:
         return _rint(input)
+    refuse_dtype("round", input, "biuc")
     scale = 10.0 ** builtins_abs(decimals)
     return _rint(input * scale) / scale if decimals > 0 else _rint(input / scale) * scale
 
@@ -388,7 +391,7 @@ def _normalised(record: Function, name: str, input: Any, dim: int | None, dtype:
         raise TypeError(f"{name}() needs dim, the dimension whose elements add up; often dim=-1")
     if dtype is not None:
         input = cast(input, np.dtype(dtype))
-    if not dtypes.is_inexact(input.dtype):
+    if not dtypes.is_floating(input.dtype):
         raise _undefined(name, input)
     dim = one_dim(dim, input.ndim)
     if input.ndim == 0:
@@ -542,6 +545,7 @@ def complex(real: Any, imag: Any) -> Tensor:
 
 @takes_out
 @of_tensors(2)
+@refuses(abs="biuc", angle="biuc")
 def polar(abs: Any, angle: Any) -> Tensor:
     """abs * exp(i angle)."""
     abs, angle = tensor_of(abs, "abs"), tensor_of(angle, "angle")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,9 @@ from wengert.functions.arguments import (
 from wengert.rules import products as rules
 from wengert.rules.blocks import EXACT
 from wengert.tensor import Tensor
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""What einsum calls axes that are given as numbers."""
 
 _matmul, _tensordot, _einsum = recorder(np.matmul), recorder(np.tensordot), recorder(rules.einsum)
 
@@ -344,7 +346,7 @@ def _parse(equation: str, ranks: list[int]) -> tuple[list[str], str]:
             f"einsum(): the equation {equation!r} has {len(terms)} operands, but {len(ranks)} "
             "were given"
         )
-    free = [c for c in string.ascii_letters if c not in equation]
+    free = [c for c in LETTERS if c not in equation]
     longest = 0
     for k, term in enumerate(terms):
         if "..." in term:
@@ -403,7 +405,7 @@ def _from_sublists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """The form einsum(x, [0, 1], y, [1, 2], [0, 2]) as an equation."""
 
     def letters(items: Any) -> str:
-        return "".join("..." if i is Ellipsis else string.ascii_letters[i] for i in items)
+        return "".join("..." if i is Ellipsis else LETTERS[i] for i in items)
 
     pairs = len(arguments) // 2
     equation = ",".join(letters(arguments[2 * k + 1]) for k in range(pairs))

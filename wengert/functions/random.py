@@ -17,6 +17,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.misfits import told
+from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, primitive, require
 from wengert.errors import DtypeError
 from wengert.functions.arguments import (
@@ -415,6 +416,8 @@ def _negative_std(std: Any) -> RuntimeError:
 def bernoulli(input: Any, p: Any = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that `input` (or `p`) says, else 0."""
     input = tensor_of(input)
+    if p is None:
+        _needs_floats(input, "bernoulli")
     chance = as_array(input._array if p is None else np.broadcast_to(array_of(p), input.shape))
     wrong = "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1"
     require(~((chance < 0) | (chance > 1)), RuntimeError, wrong)
@@ -490,7 +493,7 @@ def filled(x: Tensor, draw: Any, name: str) -> Tensor:
 
 
 def _needs_floats(x: Tensor, name: str) -> None:
-    if not dtypes.is_inexact(x.dtype):
+    if not (dtypes.is_inexact if name == "normal_" else dtypes.is_floating)(x.dtype):
         raise DtypeError(
             f"{name} is not implemented for {x.dtype}: it draws floating-point numbers. Use "
             "x.float() or x.random_()."
@@ -574,6 +577,7 @@ def cauchy_(
 
 
 @told
+@refuses(x="bc")
 def geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers of trials until the first success of probability p."""
     if not 0 < p < 1:

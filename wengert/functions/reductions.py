@@ -16,6 +16,7 @@ from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.out import in_dtype_of_out
 from wengert.autograd.record import recorder, usually
+from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, known
 from wengert.functions import elementary, results
 from wengert.functions.arguments import (
@@ -145,6 +146,7 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 
 @takes_out
 @in_dtype_of_out
+@refuses(input="c")
 def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of the elements that are not NaN."""
     input = tensor_of(input)
@@ -157,6 +159,7 @@ def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = N
 
 
 @takes_out
+@refuses(input="biuc")
 def nanmean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of the elements that are not NaN."""
     input = tensor_of(input)
@@ -351,6 +354,7 @@ def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -
 
 @takes_out
 @of_tensors(2)
+@refuses(input="b", other="b")
 def dist(input: Any, other: Any, p: float = 2) -> Tensor:
     """The p-norm of the difference of two tensors."""
     return vector_norm(input - other, p)
@@ -499,6 +503,7 @@ def aminmax(input: Any, *, dim: Any = None, keepdim: bool = False) -> results.am
 
 
 def _arg(find: Any, name: str, doc: str) -> Any:
+    @refuses(input="b")
     def arg(
         input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **names: Any
     ) -> Tensor:
@@ -565,6 +570,7 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Tensor:
 
 
 @takes_out
+@refuses(input="biu")
 def logcumsumexp(input: Any, dim: int) -> Tensor:
     """log of the running sums of exp(x) along `dim`, without overflow."""
     input = tensor_of(input)

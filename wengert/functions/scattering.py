@@ -12,6 +12,7 @@ from wengert import dtypes
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
+from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, known, primitive
 from wengert.functions.arguments import (
     array_of,
@@ -180,6 +181,7 @@ def _reduced(
 
 
 @takes_out
+@refuses(data="biuc")
 def segment_reduce(
     data: Any,
     reduce: str,

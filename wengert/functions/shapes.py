@@ -13,6 +13,7 @@ from wengert import dtypes
 from wengert.arrays.kind import kind_of
 from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder, usually
+from wengert.autograd.settings import refuses
 from wengert.dispatch import known
 from wengert.errors import ShapeError
 from wengert.functions.arguments import (
@@ -509,6 +510,7 @@ def diagflat(input: Any, offset: int = 0) -> Tensor:
 
 
 @of_tensors(1)
+@refuses(input="b")
 def trace(input: Any) -> Tensor:
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:

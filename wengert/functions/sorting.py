@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder
+from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, known, require, within
 from wengert.functions import results
 from wengert.functions.arguments import (
@@ -95,6 +97,7 @@ def msort(input: Any) -> Tensor:
 
 
 @takes_out
+@refuses(input="b")
 def topk(
     input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> results.topk_result:
@@ -113,6 +116,7 @@ def topk(
 
 
 @takes_out
+@refuses(input="b")
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> results.kthvalue_result:
     """The k-th smallest element along `dim` (k counts from 1), and where it is."""
     input = ordered(input, "kthvalue")
@@ -131,12 +135,14 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> result
 
 
 @takes_out
+@refuses(input="b")
 def median(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The middle element, the lower of two; NaN if there is one. Full reductions share ties."""
     return _median(input, dim, keepdim, results.median_result, ignore_nan=False)
 
 
 @takes_out
+@refuses(input="b")
 def nanmedian(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The middle element of those that are not NaN."""
     return _median(input, dim, keepdim, results.nanmedian_result, ignore_nan=True)
@@ -220,6 +226,8 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> results.mode_resul
 # ---- sets ----------------------------------------------------------------------------------
 
 
+@told
+@refuses(input="c")
 def unique(
     input: Any,
     sorted: bool = True,
@@ -245,6 +253,8 @@ def unique(
     return _with_counts(values, inverse, counts, return_inverse, return_counts)
 
 
+@told
+@refuses(input="c")
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
 ) -> Tensor:
@@ -339,6 +349,7 @@ def searchsorted(
 
 
 @takes_out
+@refuses(input="c")
 def bucketize(
     input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:

@@ -14,6 +14,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.operands import cast, floating
 from wengert.autograd.record import recorder
+from wengert.autograd.settings import refuses
 from wengert.dispatch import Function, require
 from wengert.functions.arguments import array_of, operands_of, takes_out, tensor_of
 from wengert.functions.elementary import digamma, i0, lgamma, sigmoid
@@ -37,6 +38,7 @@ def _two(function: Function, name: str, doc: str, tensors: int = 0) -> Function:
     """A function of two tensors, broadcast; one may be a number if not all `tensors` have to be."""
     record = recorder(function)
 
+    @refuses(input="c", other="c")
     def apply(input: Any, other: Any) -> Tensor:
         return record(*_pair(*operands_of(apply, tensors, (input, other))))
 
@@ -108,6 +110,7 @@ _polygamma = recorder(rules.polygamma)
 
 
 @takes_out
+@refuses(input="c")
 def polygamma(n: int, input: Any) -> Tensor:
     """The n-th derivative of digamma: (-1)^(n+1) n! zeta(n+1, x).
 
@@ -126,6 +129,7 @@ def polygamma(n: int, input: Any) -> Tensor:
 
 
 @takes_out
+@refuses(input="b")
 def multigammaln(input: Any, p: int) -> Tensor:
     """The multivariate log-gamma function of dimension p.
 
@@ -164,6 +168,7 @@ _logit = recorder(rules.logit)
 
 
 @takes_out
+@refuses(input="c")
 def logit(input: Any, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x within [eps, 1 - eps]."""
     input = floating(tensor_of(input))
@@ -189,6 +194,7 @@ _spherical_bessel = recorder(spherical_bessel)
 
 
 @takes_out
+@refuses(input="c")
 def spherical_bessel_j0(input: Any) -> Tensor:
     """sin(x) / x, the spherical Bessel function of the first kind, of order 0."""
     return _spherical_bessel(floating(tensor_of(input)), 0)
@@ -215,6 +221,7 @@ def _degree(x: Any, n: Any) -> tuple[Tensor, Any]:
 
 
 def _polynomial(name: str, doc: str, value: Any) -> Function:
+    @refuses(x="c", n="c")
     def apply(x: Any, n: Any) -> Tensor:
         return value(*_degree(*operands_of(apply, 0, (x, n))))
 

@@ -13,6 +13,7 @@ from wengert import dtypes
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
+from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, primitive, require
 from wengert.errors import MissingRuleError
 from wengert.functions import results
@@ -186,6 +187,7 @@ def _bounds(name: str, x: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 @takes_out
 @of_tensors(1)
+@refuses(input="biuc")
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """Counts of the elements in `bins` equal intervals from `min` to `max`.
 

@@ -17,7 +17,7 @@ import sys
 from types import ModuleType
 from typing import Any, NoReturn
 
-from wengert.imports import Aliases
+from wengert.imports import Aliases, kept
 from wengert.pytorch.modules import LACKING, MODULES
 
 INSTEAD = (
@@ -112,18 +112,9 @@ ELSEWHERE = {
 
 
 class Absent(ModuleType):
-    """A module of PyTorch's without a file here.
-
-    What has its name in the package, an object or a function, it stands for too.
-    """
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self, self.__name__.rpartition(".")[2])(*args, **kwargs)
+    """A module of PyTorch's without a file here."""
 
     def __getattr__(self, name: str) -> Any:
-        namesake = vars(self).get(self.__name__.rpartition(".")[2])
-        if not name.startswith("__") and hasattr(namesake, name):
-            return getattr(namesake, name)
         file = ELSEWHERE.get(_after(self.__name__).removeprefix("pytorch."))
         if file is not None and not name.startswith("__"):
             defined = vars(importlib.import_module(f"wengert.{file}"))
@@ -259,10 +250,10 @@ class Finder:
         return Absent(spec.name, f"What stands for torch.{_after(spec.name)}.")
 
     def exec_module(self, module: ModuleType) -> None:
-        # Importing puts the module in the place of what has its name in the package.
-        package, _, name = module.__name__.rpartition(".")
-        if name in vars(sys.modules[package]):
-            setattr(module, name, vars(sys.modules[package])[name])
+        # The package's function stays the package's; who imports the module finds it in there.
+        held = kept(module.__name__)
+        if held is not None:
+            setattr(module, module.__name__.rpartition(".")[2], held)
 
 
 FINDER = Finder()

@@ -16,6 +16,7 @@ from typing import Any
 from wengert import dtypes
 from wengert.autograd.misfits import told
 from wengert.autograd.out import into
+from wengert.autograd.settings import refuses
 from wengert.dispatch import signature
 from wengert.functions.arguments import one_dim
 from wengert.functions.creation import empty, zeros_like
@@ -102,6 +103,7 @@ def _safe_softmax(self: Tensor, dim: int, dtype: Any = None) -> Tensor:
     return F.softmax(self.masked_fill(hidden, 0), dim, dtype=dtype).masked_fill(hidden, 0)
 
 
+@refuses(grad_output="biuc", output="biuc")
 def _softmax_backward_data(
     grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
 ) -> Tensor:

@@ -11,7 +11,6 @@ Results and dtypes are NumPy's here; the `wengert.` names follow PyTorch.
 from __future__ import annotations
 
 import functools
-import string
 from collections.abc import Callable
 from typing import Any
 
@@ -358,13 +357,10 @@ def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     ]
 
 
-_LETTERS = string.ascii_letters
-
-
 @composed(np.einsum)
 def _einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
     """The axes are named in a string, or by a list of numbers after each operand."""
-    from wengert.functions.products import einsum
+    from wengert.functions.products import LETTERS, einsum
 
     if not isinstance(subscripts, str):
         given = (subscripts, *operands)
@@ -372,7 +368,7 @@ def _einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
         result = [operands[-1]] if len(given) % 2 else []
         operands = operands[: len(named)]
         texts = [
-            "".join("..." if k is Ellipsis else _LETTERS[k] for k in axes)
+            "".join("..." if k is Ellipsis else LETTERS[k] for k in axes)
             for axes in (*named, *result)
         ]
         subscripts = ",".join(texts[: len(named)]) + "".join(

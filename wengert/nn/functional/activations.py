@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.record import recorder
+from wengert.autograd.settings import refuses
 from wengert.functions.arguments import of_tensors, one_dim
 from wengert.history.location import stacklevel
 from wengert.nn.functional import chance as random
@@ -213,12 +214,14 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 @of_tensors(1)
+@refuses(input="b")
 def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|)."""
     return input / (1 + abs(input))
 
 
 @of_tensors(1)
+@refuses(input="b")
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x)."""
     return input - tanh(input)
@@ -312,7 +315,7 @@ def _along(function: Any, input: Tensor, dim: int | None, dtype: Any, name: str)
     if dtype is not None:
         input = input.to(dtype)
     else:
-        check_floats(input, name, "biu")
+        check_floats(input, name)
     n = input._array.ndim
     if dim is None:
         # What PyTorch chose before it asked for the argument.

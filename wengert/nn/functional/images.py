@@ -57,6 +57,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         raise NotImplementedError(
             f"Unrecognised padding mode {mode}; choose constant, reflect, replicate or circular."
         )
+    if mode != "circular":
+        check_floats(input, f"pad_{mode}", "b")
     for size, a, b in zip(spatial, before, after, strict=True):
         _check_border(size, a, b, mode)
     if min(spatial, default=1) > 0 and min(widths, default=0) >= 0:

@@ -10,6 +10,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
+from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, known, require, within
 from wengert.functions.arguments import of_tensors, one_dim
 from wengert.functions.reductions import vector_norm
@@ -74,6 +75,7 @@ def _weighted(loss: Any, weight: Tensor | None, reduction: str) -> Tensor:
 
 
 @of_tensors(1)
+@refuses(input="b", target="b")
 def l1_loss(
     input: Tensor,
     target: Tensor,
@@ -116,6 +118,7 @@ def _rounded(size: Tensor, bound: float) -> Tensor:
 
 
 @of_tensors(1)
+@refuses(input="biuc")
 def huber_loss(
     input: Tensor,
     target: Tensor,
@@ -251,6 +254,7 @@ def _smoothed(
 
 
 @of_tensors(2)
+@refuses(input="biuc")
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -350,6 +354,7 @@ def _no_such_class(t: Any, kept: Any, classes: int, ignore_index: int) -> IndexE
 
 
 @of_tensors(2)
+@refuses(input="biuc", target="biuc")
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -363,7 +368,6 @@ def kl_div(
     `reduction` may also be 'batchmean', the sum divided by the first dimension: the divergence
     proper; 'mean' divides by the number of elements.
     """
-    check_floats(target, "kl_div")
     batchmean = reduction == "batchmean"
     reduction = reduction_of(size_average, reduce, "sum" if batchmean else reduction)
     if log_target:
@@ -412,6 +416,7 @@ def _same_size(input: Tensor, target: Tensor) -> None:
 
 
 @of_tensors(1)
+@refuses(target="biu")
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -438,6 +443,7 @@ def binary_cross_entropy_with_logits(
 
 
 @of_tensors(1)
+@refuses(input="biuc", target="c")
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -451,6 +457,7 @@ def soft_margin_loss(
 
 
 @of_tensors(1)
+@refuses(target="b")
 def multilabel_soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -468,6 +475,7 @@ def multilabel_soft_margin_loss(
 
 
 @of_tensors(2)
+@refuses(input="biuc")
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -503,6 +511,7 @@ def multilabel_margin_loss(
 
 
 @of_tensors(1)
+@refuses(input="b", target="b", var="biuc")
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -535,6 +544,7 @@ def gaussian_nll_loss(
 
 
 @of_tensors(1)
+@refuses(target="bc")
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -568,6 +578,7 @@ def _above_zero(x: Tensor) -> Tensor:
 
 
 @of_tensors(2)
+@refuses(input="bc")
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -585,6 +596,7 @@ def hinge_embedding_loss(
 
 
 @of_tensors(1)
+@refuses(input1="bc", input2="bc", target="c")
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -619,6 +631,7 @@ def _length(x: Tensor, axis: int, eps: float) -> Tensor:
 
 
 @of_tensors(1)
+@refuses(input1="c", input2="c")
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -642,6 +655,7 @@ def cosine_embedding_loss(
 
 
 @of_tensors(1)
+@refuses(x1="b", x2="b")
 def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
@@ -650,6 +664,7 @@ def pairwise_distance(
 
 
 @of_tensors(1)
+@refuses(input="biuc")
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distance of every pair of rows, in the order (0,1), (0,2), ..., (1,2), ..."""
     if input.ndim != 2:
@@ -714,6 +729,7 @@ def _triplet(
 
 
 @of_tensors(2)
+@refuses(input="biuc")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,

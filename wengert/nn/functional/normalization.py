@@ -10,6 +10,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.engine import mark_written
 from wengert.autograd.operands import cast, one_dtype
+from wengert.autograd.settings import refuses
 from wengert.functions.arguments import of_tensors, takes_names
 from wengert.functions.reductions import vector_norm
 from wengert.nn.functional import chance
@@ -333,6 +334,7 @@ def group_norm(
 
 
 @of_tensors(1)
+@refuses(input="bc")
 def local_response_norm(
     input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from wengert.autograd.engine import mark_written
+from wengert.autograd.settings import refuses
 from wengert.dispatch import known, require, within
 from wengert.functions.arguments import of_tensors, takes_names
 from wengert.functions.joining import cat, stack
@@ -85,6 +86,7 @@ def _shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> N
 
 
 @of_tensors(1)
+@refuses(weight="biuc", per_sample_weights="biuc")
 def embedding_bag(
     input: Tensor,
     weight: Tensor,

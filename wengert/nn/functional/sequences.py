@@ -9,6 +9,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder
+from wengert.autograd.settings import refuses
 from wengert.dispatch import require, within
 from wengert.errors import ShapeError
 from wengert.functions.arguments import of_tensors
@@ -22,6 +23,7 @@ _alignments = recorder(alignments)
 
 
 @told
+@refuses(log_probs="biuc")
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
