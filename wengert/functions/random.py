@@ -493,7 +493,8 @@ def filled(x: Tensor, draw: Any, name: str) -> Tensor:
 
 
 def _needs_floats(x: Tensor, name: str) -> None:
-    if not (dtypes.is_inexact if name == "normal_" else dtypes.is_floating)(x.dtype):
+    both_parts = name in ("normal_", "uniform_")
+    if not (dtypes.is_inexact if both_parts else dtypes.is_floating)(x.dtype):
         raise DtypeError(
             f"{name} is not implemented for {x.dtype}: it draws floating-point numbers. Use "
             "x.float() or x.random_()."
