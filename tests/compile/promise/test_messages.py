@@ -198,6 +198,20 @@ def test_a_container_that_a_library_is_given_is_looked_into(name: str) -> None:
     same_for_each_call(f"{setup}\ndef f(x):\n    {body}\n    return x", change, "out")
 
 
+DUMPED = {
+    "in a dictionary": "json.dump({'a': float(x.sum()), 'b': [x.sum().item(), 1]}, out)",
+    "in a list of tuples": "json.dump([(float(x.sum()), 'b'), (1, x.mean().item())], out)",
+}
+
+
+@pytest.mark.parametrize("body", DUMPED.values(), ids=DUMPED)
+def test_computed_numbers_within_containers_are_written_once(body: str) -> None:
+    # The trace carried the statement out, up to where the library met a number it did not know,
+    # and what it had written until then stayed when the call was made eagerly.
+    program = f"import io, json\nout = io.StringIO()\ndef f(x):\n    {body}\n    return x"
+    same_for_each_call(program, "", "out.getvalue()")
+
+
 KEPT = {
     "in a function": "out.append(lambda: x)",
     "in an error": "out.append(ValueError(x.sum()))",

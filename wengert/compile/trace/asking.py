@@ -522,8 +522,7 @@ class Asking(Observer):
             return False
         try:
             for x in (callee, *args, *named.values()):
-                is_number = type(x) is TracedArray and x.scalar
-                if not is_number and _is_copied(x, lasting(x, self.is_outside)):
+                if _is_copied(x, lasting(x, self.is_outside, _number_or_none)):
                     return False
             self._reached_by(around, args, named)
         except Passing:
@@ -643,6 +642,11 @@ def _filters() -> tuple[Any, ...]:
 
 
 _FILTERS = (Step(_filters, (), {}),)
+
+
+def _number_or_none(x: Any) -> Any:
+    """A number that is computed, which a statement is given when its call is carried out."""
+    return x if type(x) is TracedArray and x.scalar else None
 
 
 def _words(asked: Asked) -> str:
