@@ -73,6 +73,20 @@ CHANGES: dict[str, tuple[str, str]] = {
         "def g(x, k=2.0): return x * k\ndef f(x): return g(x)",
         "g.__defaults__ = (3.0,)",
     ),
+    "defaults of a named tuple": (
+        (
+            "import typing\nclass P(typing.NamedTuple):\n    x: object\n    k: float = 2.0\n"
+            "def f(x):\n    p = P(x)\n    return p.x * p.k"
+        ),
+        "P.__new__.__defaults__ = (3.0,)",
+    ),
+    "defaults of a dataclass": (
+        (
+            "import dataclasses\n@dataclasses.dataclass\nclass P:\n    x: object\n    k: float = 2.0\n"
+            "def f(x):\n    p = P(x)\n    return p.x * p.k"
+        ),
+        "P.__init__.__defaults__ = (3.0,)",
+    ),
     "a partial's keywords": (
         "import functools\ndef g(x, k): return x * k\nf = p = functools.partial(g, k=2.0)",
         "p.keywords['k'] = 3.0",

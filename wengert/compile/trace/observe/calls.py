@@ -30,6 +30,7 @@ from wengert.compile.trace.observe.listeners import EVERY_CALL, Kind, Listener
 from wengert.compile.trace.observe.objects import (
     CONTAINERS,
     behind,
+    method_of,
     name_of,
     own_attribute,
     static,
@@ -148,7 +149,13 @@ class Calls(Outside):
         if static(type(cls), "__call__") is not type.__dict__["__call__"]:
             return False
         found = [self._found(cls, name) for name in ("__init__", "__new__")]
-        return any(method is not None for method in found)
+        if any(method is not None for method in found):
+            return True
+        if not self.telling and is_of_user(cls):  # what was made for it, as a named tuple's
+            for method in (method_of(cls, "__init__"), method_of(cls, "__new__")):
+                if type(method) is FunctionType:
+                    self._entered(method)
+        return False
 
     def _instance(self, cls: Any, /, *args: Any, **named: Any) -> Any:
         """What `type.__call__` does."""
@@ -266,9 +273,7 @@ class Calls(Outside):
         return self.methods[key]
 
     def _users_method(self, cls: type, name: str) -> Any:
-        method = static(cls, name)
-        if isinstance(method, staticmethod | classmethod):
-            method = method.__func__
+        method = method_of(cls, name)
         return method if self._of_user(method) else None
 
     def _read_of_class(self, cls: type, name: str) -> Any:

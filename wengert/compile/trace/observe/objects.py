@@ -90,6 +90,12 @@ def static(cls: type, name: str) -> Any:
     return None
 
 
+def method_of(cls: type, name: str) -> Any:
+    """The function that is a class's method, if it is one: past its kind of method."""
+    found = static(cls, name)
+    return found.__func__ if isinstance(found, staticmethod | classmethod) else found
+
+
 def dictionary_of(cls: type) -> dict[str, Any]:
     """The dictionary in which a class keeps what it has."""
     (names,) = gc.get_referents(cls.__dict__)
