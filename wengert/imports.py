@@ -63,9 +63,9 @@ def later(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
             return [name for name in names() if not (name.startswith("_") or is_module(name))]
         if name not in lines():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = _imported(*lines()[name], package)
-        setattr(module, name, found)
-        return found
+        item = _imported(*lines()[name], package)
+        setattr(module, name, item)
+        return item
 
     def names() -> list[str]:
         return sorted({*vars(module), *lines()})
@@ -88,9 +88,9 @@ def _lines(module: ModuleType) -> dict[str, tuple[str, str]]:
 def _imported(source: str, name: str, package: str) -> Any:
     """What `from source import name` gives in the package, whose own attributes are not asked."""
     if source != package:
-        found = getattr(importlib.import_module(source), name, None)
-        if found is not None:
-            return found
+        item = getattr(importlib.import_module(source), name, None)
+        if item is not None:
+            return item
     return importlib.import_module(f"{source}.{name}")
 
 

@@ -176,11 +176,11 @@ def richardson(line: Line, h: float) -> tuple[Any, Any]:
             row = [(ahead - behind) / (2 * k)]
             noise = EPS * np.maximum(np.abs(ahead), np.abs(behind)) / k
             for j, before in enumerate(above, start=1):
-                made = row[-1] + (row[-1] - before) / (4**j - 1)
-                doubt = noise + np.maximum(np.abs(made - row[-1]), np.abs(made - before))
-                row.append(made)
+                estimate = row[-1] + (row[-1] - before) / (4**j - 1)
+                doubt = noise + np.maximum(np.abs(estimate - row[-1]), np.abs(estimate - before))
+                row.append(estimate)
                 better = doubt < error  # False for NaN
-                value, error = np.where(better, made, value), np.where(better, doubt, error)
+                value, error = np.where(better, estimate, value), np.where(better, doubt, error)
             above = row
     return value, error
 

@@ -48,12 +48,12 @@ def array(
         return numpy.array(
             object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, like=like
         )
-    made = _joined(object)
+    x = _joined(object)
     if dtype is not None:
-        made = numpy.astype(made, numpy.dtype(dtype))
-    if made is object and copy:
-        made = numpy.copy(made)
-    return numpy.reshape(made, (1,) * max(ndmin - len(made.shape), 0) + tuple(made.shape))
+        x = numpy.astype(x, numpy.dtype(dtype))
+    if x is object and copy:
+        x = numpy.copy(x)
+    return numpy.reshape(x, (1,) * max(ndmin - len(x.shape), 0) + tuple(x.shape))
 
 
 def asarray(a: Any, dtype: Any = None, order: Any = None, **rest: Any) -> Any:
@@ -77,9 +77,9 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     """`asarray`, or an error if an element is infinite or no number."""
     if not _holds_tensors(a):
         return numpy.asarray_chkfinite(a, dtype, order)
-    made = asarray(a, dtype, order)
-    require(numpy.isfinite(made.detach()), _not_finite)
-    return made
+    x = asarray(a, dtype, order)
+    require(numpy.isfinite(x.detach()), _not_finite)
+    return x
 
 
 def _not_finite() -> Exception:
@@ -194,10 +194,10 @@ class _Part(ModuleType):
         return _taken(getattr(getattr(numpy, self.__name__), name))
 
 
-def _taken(found: Any) -> Any:
-    if callable(found) and not isinstance(found, (type, numpy.ufunc)):
-        return _of_lists(found)
-    return found
+def _taken(item: Any) -> Any:
+    if callable(item) and not isinstance(item, (type, numpy.ufunc)):
+        return _of_lists(item)
+    return item
 
 
 linalg, fft = _Part("linalg"), _Part("fft")

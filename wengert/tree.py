@@ -272,9 +272,9 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
     >>> flatten((1.0, {"a": 2.0}))
     ([1.0, 2.0], (*, {'a': *}))
     """
-    found: list[Any] = []
-    structure = collect(tree, found)
-    return found, structure
+    leaves: list[Any] = []
+    structure = collect(tree, leaves)
+    return leaves, structure
 
 
 def leaves(tree: Any) -> list[Any]:
@@ -308,9 +308,9 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
 
     GradError says which two structures differ.
     """
-    found, structure = flatten(tree)
+    leaves, structure = flatten(tree)
     others = [matched(structure, other, "tree.map: the other trees") for other in rest]
-    changed = [f(*items) for items in zip(found, *others, strict=True)]
+    changed = [f(*items) for items in zip(leaves, *others, strict=True)]
     return rebuild(structure, iter(changed))
 
 

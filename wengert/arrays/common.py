@@ -144,5 +144,5 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     if not ndim:
         return ()
-    found = axis if isinstance(axis, (tuple, list)) else (axis,)
-    return tuple(axis_of(i, ndim) for i in found)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    return tuple(axis_of(i, ndim) for i in axes)

@@ -165,9 +165,9 @@ class Kind:
         """`x`, of which is computed a second time what was computed before, and is not there."""
         return x
 
-    def alike(self, x: Any, made: Any) -> Any:
+    def alike(self, x: Any, array: Any) -> Any:
         """An array just made beside `x`, as one that can hold values like those of `x`."""
-        return made
+        return array
 
     def arriving(self, g: Any, born: int) -> Any:
         """A cotangent that a leaf made at the time `born` is about to keep."""

@@ -84,7 +84,7 @@ def is_anomaly_check_nan_enabled() -> bool:
     return modes.current().check_nan
 
 
-def note(node: Node, creator: Node | None, made: Any) -> None:
+def note(node: Node, creator: Node | None, output: Any) -> None:
     """Keep the traceback of the line that makes this node, and the node whose pull made it.
 
     What it made is looked at too: it may not be finite.
@@ -101,7 +101,7 @@ def note(node: Node, creator: Node | None, made: Any) -> None:
             (creator.name(), creator.metadata.get("traceback_")),
             *creator.metadata.get("parents_", []),
         ]
-    nans.note(node, made, modes.current().check_forward)
+    nans.note(node, output, modes.current().check_forward)
 
 
 def watching(step: Callable[[Node, Any, bool], Any]) -> Callable[[Node, Any, bool], Any]:

@@ -60,8 +60,8 @@ def each(f: Callable[..., Any], size: int, *arrays: Any, randomness: Any = "erro
     with running(size, randomness) as level:
         inside = [None if x is None else _crossing(entered, entering, x, level) for x in arrays]
         with within(level):
-            made = f(*inside)
-        return [None if x is None else _crossing(left, leaving, x, level) for x in made]
+            results = f(*inside)
+        return [None if x is None else _crossing(left, leaving, x, level) for x in results]
 
 
 class VmapInfo(NamedTuple):
@@ -80,11 +80,11 @@ def by_rule(rule: Callable[..., Any], args: Any, level: Level) -> Any:
     """What a custom function's `vmap(info, in_dims, *args)` makes of whole batches."""
     dims = tuple(0 if isinstance(x, Tensor) and is_batched(x._array, level) else None for x in args)
     whole = [x if d is None else leaving(x, d, level) for x, d in zip(args, dims, strict=True)]
-    made, out_dims = rule(VmapInfo(level.size, level.randomness), dims, *whole)
-    if not isinstance(made, tuple):
-        return made if out_dims is None else entering(made, out_dims, level)
-    out_dims = out_dims if isinstance(out_dims, (tuple, list)) else (out_dims,) * len(made)
-    pairs = zip(made, out_dims, strict=True)
+    results, out_dims = rule(VmapInfo(level.size, level.randomness), dims, *whole)
+    if not isinstance(results, tuple):
+        return results if out_dims is None else entering(results, out_dims, level)
+    out_dims = out_dims if isinstance(out_dims, (tuple, list)) else (out_dims,) * len(results)
+    pairs = zip(results, out_dims, strict=True)
     return tuple(x if d is None else entering(x, d, level) for x, d in pairs)
 
 

@@ -184,8 +184,8 @@ def _place(x: Any, i: int) -> tuple[Node, int]:
     return node, slot
 
 
-def _used(found: list[Any], allow_unused: bool) -> tuple[Any, ...]:
-    for i, g in enumerate(found):
+def _used(gradients: list[Any], allow_unused: bool) -> tuple[Any, ...]:
+    for i, g in enumerate(gradients):
         if g is None and not allow_unused:
             raise GradError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the "
@@ -194,7 +194,7 @@ def _used(found: list[Any], allow_unused: bool) -> tuple[Any, ...]:
                 "from this very tensor: a clone, a slice or x.to(...) of it made elsewhere is "
                 "another."
             )
-    return tuple(shown(g) for g in found)
+    return tuple(shown(g) for g in gradients)
 
 
 def _zeros(x: Any, tracked: bool, *batch: int) -> Tensor:
@@ -333,14 +333,14 @@ def _cotangent(root: Any, g: Any, i: int, tensors: bool) -> Any:
 def explain_non_leaf(x: Tensor) -> str:
     """The warning of reading `.grad` where none is kept, with the line that made the tensor."""
     node, _ = source(x._node)
-    made = (
+    origin = (
         f" It was made by {node.name()} at\n  {line_of(node.code, node.at)}\n"
         if node is not None
         else " "
     )
     return (
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
-        f"attribute won't be populated during autograd.backward().{made}"
+        f"attribute won't be populated during autograd.backward().{origin}"
         "If you want its gradient, call .retain_grad() on it before backward(); if you meant a "
         "parameter, make sure it is the leaf itself (x = f(...).detach().requires_grad_())."
     )

@@ -80,9 +80,9 @@ def _code(
         kept: CodeType = marshal.loads(data)
         return kept
     names = {**plan.variables, **{name: name for name in others}}
-    made = _opened(template).code(head, {"plan": plan, **dict(known)}, names)
-    cache.write(key, marshal.dumps(made))
-    return made
+    code = _opened(template).code(head, {"plan": plan, **dict(known)}, names)
+    cache.write(key, marshal.dumps(code))
+    return code
 
 
 def _digests(files: set[str]) -> object:
@@ -97,8 +97,8 @@ def _digest(data: bytes) -> str:
 
 def text_of(template: Any, head: str, plan: Plan, **known: Any) -> str:
     """What `folded` gives, as text."""
-    made = _opened(template).folded(head, {"plan": plan, **known}, plan.variables)
-    return ast.unparse(made)
+    definition = _opened(template).folded(head, {"plan": plan, **known}, plan.variables)
+    return ast.unparse(definition)
 
 
 def template(function: F) -> F:
@@ -193,13 +193,13 @@ class Template:
         self, head: str, known: Mapping[str, Any], names: Mapping[str, str]
     ) -> ast.FunctionDef:
         """The definition that `code` compiles."""
-        (made,) = ast.parse(f"def {head}: pass").body
-        assert isinstance(made, ast.FunctionDef)
-        for node in ast.walk(made):
+        (definition,) = ast.parse(f"def {head}: pass").body
+        assert isinstance(definition, ast.FunctionDef)
+        for node in ast.walk(definition):
             if hasattr(node, "lineno"):
                 node.lineno = node.end_lineno = self.line  # type: ignore[attr-defined]
-        made.body = _Folder(self, known, names, made.args).block(self.body)
-        return made
+        definition.body = _Folder(self, known, names, definition.args).block(self.body)
+        return definition
 
 
 _opened = functools.cache(Template)
@@ -209,12 +209,12 @@ _opened = functools.cache(Template)
 def _definitions(file: str) -> tuple[dict[str, ast.FunctionDef], set[str]]:
     """The functions of a file, and all names in them: an argument may have one of these, too."""
     names: set[str] = set()
-    found = {d.name: d for d in _parsed(file).body if isinstance(d, ast.FunctionDef)}
-    for d in found.values():
+    definitions = {d.name: d for d in _parsed(file).body if isinstance(d, ast.FunctionDef)}
+    for d in definitions.values():
         if ast.get_docstring(d) is not None:
             del d.body[0]
-        _Look(d, {"put", "handed_on", "own", *found}, names).at(d)
-    return found, names
+        _Look(d, {"put", "handed_on", "own", *definitions}, names).at(d)
+    return definitions, names
 
 
 @functools.cache
@@ -300,12 +300,12 @@ class _Folder:
     # ---- statements ------------------------------------------------------------------------
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-        made: list[ast.stmt] = []
+        block: list[ast.stmt] = []
         for s in statements:
-            made += self.statement(s)
-            if made and isinstance(made[-1], (ast.Return, ast.Raise)):
+            block += self.statement(s)
+            if block and isinstance(block[-1], (ast.Return, ast.Raise)):
                 break
-        return made
+        return block
 
     def statement(self, s: Any) -> list[ast.stmt]:
         if s.fixed and self.shares:
@@ -330,8 +330,8 @@ class _Folder:
             unpacked = self.unpacking(s.value)
             if unpacked is not None:
                 return unpacked
-        made = self.rebuilt(s)
-        return [] if _says_nothing(made) else [made]
+        statement = self.rebuilt(s)
+        return [] if _says_nothing(statement) else [statement]
 
     def choice(self, s: ast.If) -> list[ast.stmt]:
         test = self.question(s.test)
@@ -343,11 +343,11 @@ class _Folder:
         return [_at(s, ast.If(test, body or [_at(s, ast.Pass())], orelse))]
 
     def attempt(self, s: ast.Try) -> ast.stmt:
-        made = self.rebuilt(s)
-        last = made.handlers[-1].body[0]
+        attempt = self.rebuilt(s)
+        last = attempt.handlers[-1].body[0]
         if isinstance(last, ast.Raise) and last.exc is None:  # what it would do by itself
-            del made.handlers[-1]
-        return made
+            del attempt.handlers[-1]
+        return attempt
 
     def turn(self, s: ast.For, item: Any) -> list[ast.stmt]:
         assert isinstance(s.target, ast.Name)
@@ -500,12 +500,12 @@ class _Folder:
             yield _at(given.value, ast.keyword(given.arg, self.expression(given.value)))
 
     def elements(self, parts: Sequence[ast.expr]) -> list[ast.expr]:
-        made: list[ast.expr] = []
+        elements: list[ast.expr] = []
         for part in parts:
             inner = part.value if isinstance(part, ast.Starred) else None
             items = self.items(inner) if isinstance(inner, ast.ListComp) else None
-            made += [self.expression(part)] if items is None else items
-        return made
+            elements += [self.expression(part)] if items is None else items
+        return elements
 
     def items(self, e: ast.ListComp | ast.GeneratorExp) -> list[ast.expr] | None:
         """The items of a list over what is known."""

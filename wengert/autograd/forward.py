@@ -110,11 +110,11 @@ class Level:
                 known[node.order] = True
             if node.order not in known:
                 below = [child for e in node.edges if (child := source(e)[0]) is not None]
-                found = [known.get(child.order) for child in below]
-                if True in found:
+                answers = [known.get(child.order) for child in below]
+                if True in answers:
                     known[node.order] = True
-                elif None in found:
-                    path += [c for c, seen in zip(below, found, strict=True) if seen is None]
+                elif None in answers:
+                    path += [c for c, seen in zip(below, answers, strict=True) if seen is None]
                     continue
                 else:
                     known[node.order] = False
@@ -232,8 +232,8 @@ def carried(record: Any, rule: Rule, operands: Sequence[Any], result: Any) -> An
 
 def _tangents(items: Any, level: Level) -> list[Tensor | None] | None:
     """Those of a list, in which None stands for no tangent; None if there are none."""
-    found = [tangent(item, level) for item in items]
-    return found if any(t is not None for t in found) else None
+    tangents = [tangent(item, level) for item in items]
+    return tangents if any(t is not None for t in tangents) else None
 
 
 def _remember(y: Tensor) -> None:
@@ -259,13 +259,13 @@ def _pushed(
     record: Any,
     pusher: Pusher,
     operands: Sequence[Any],
-    found: Sequence[Any],
+    given: Sequence[Any],
     outputs: Sequence[Tensor],
 ) -> Sequence[Tensor]:
     """The tangents of the outputs at one level, from those of some operands."""
-    if pusher.views and found[0] is not None:
-        return [record(found[0], *operands[1:])]  # a view of the tangent
-    tangents, state, levels = _tensors(found), modes.current(), outside(level)
+    if pusher.views and given[0] is not None:
+        return [record(given[0], *operands[1:])]  # a view of the tangent
+    tangents, state, levels = _tensors(given), modes.current(), outside(level)
     values = [*tangents, *_tensors(operands)]
     layers = [*_layers(values, levels)] if levels else values
     recorded = state.grad and any(_seen(x, level) for x in layers)
@@ -273,18 +273,18 @@ def _pushed(
         if state.grad is not recorded:
             modes.enter(state._replace(grad=recorded))
         try:
-            made = engine.quietly(
+            pushed = engine.quietly(
                 pusher.push,
                 [beneath(x, level) for x in operands],
-                found,
+                given,
                 [beneath(y, level) for y in outputs],
             )
         finally:
             modes.enter(state)
     else:  # nobody looks at how it was made: on the arrays inside
-        arrays = ([_bare(x) for x in values] for values in (operands, found, outputs))
-        made = [wrap(settle(t)) for t in engine.quietly(pusher.push, *arrays)]
-    return [_own(t, tangents) for t in made]
+        arrays = ([_bare(x) for x in values] for values in (operands, given, outputs))
+        pushed = [wrap(settle(t)) for t in engine.quietly(pusher.push, *arrays)]
+    return [_own(t, tangents) for t in pushed]
 
 
 def _seen(x: Tensor, level: Level) -> bool:

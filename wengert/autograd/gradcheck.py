@@ -182,14 +182,14 @@ def gradgradcheck(
 
 def _random_cotangents(outputs: Sequence[Tensor], gaps: bool) -> tuple[Tensor, ...]:
     numbers = checks.generator()
-    made = []
+    cotangents = []
     for y in outputs:
         array = numbers.uniform(-1, 1, (*y.shape, 2) if gaps else y.shape)
         if checks.is_complex(y):
             array = array + 1j * numbers.uniform(-1, 1, array.shape)
         array = array.astype(y.dtype)
-        made.append(wrap(array[..., 0] if gaps else array).requires_grad_())
-    return tuple(made)
+        cotangents.append(wrap(array[..., 0] if gaps else array).requires_grad_())
+    return tuple(cotangents)
 
 
 def _tracked_places(values: Sequence[Any]) -> list[int]:

@@ -53,11 +53,11 @@ def of_numpy(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         if name != "input" and value is not defaults.get(name, _Given)
     }
     for name in _methods().get(inspect.unwrap(function), ()):
-        found = _taken(getattr(np.ndarray, name), x, rest, kwargs)
-        if found is not None:
+        result = _taken(getattr(np.ndarray, name), x, rest, kwargs)
+        if result is not None:
             return (
                 f"NumPy's x.{name}{_arguments(getattr(np.ndarray, name))} is "
-                f"{_as_function(name, x, rest, kwargs, found[0])}; x.{name}"
+                f"{_as_function(name, x, rest, kwargs, result[0])}; x.{name}"
                 f"{_arguments(function)} of a tensor is PyTorch's."
             )
     return ""
@@ -82,12 +82,12 @@ class _Given:
 @functools.cache
 def _methods() -> dict[Any, list[str]]:
     """Names of methods of NumPy's arrays, by the functions that they are on tensors."""
-    found: dict[Any, list[str]] = {}
+    methods: dict[Any, list[str]] = {}
     for name in dir(np.ndarray):
         own = inspect.getattr_static(Tensor, name, None)
         if callable(own) and not name.startswith("_"):
-            found.setdefault(inspect.unwrap(own), []).append(name)
-    return found
+            methods.setdefault(inspect.unwrap(own), []).append(name)
+    return methods
 
 
 def _taken(
@@ -115,15 +115,15 @@ def _plain(value: Any, kind: Callable[[Any], Any]) -> Any:
     return kind(array.copy() if isinstance(array, np.ndarray) else _zeros(value))
 
 
-def _as_function(name: str, x: Tensor, rest: Any, kwargs: dict[str, Any], found: Any) -> str:
+def _as_function(name: str, x: Tensor, rest: Any, kwargs: dict[str, Any], result: Any) -> str:
     """How NumPy's method is written as a function, which takes tensors."""
     name_of_function = "ravel" if name == "flatten" else name
     function = getattr(np, name_of_function, None)
     for args in (rest, [tuple(rest)]):  # sizes and axes: one by one, and as a tuple
-        made = function and _taken(function, x, args, kwargs)
-        if made:
+        alike = function and _taken(function, x, args, kwargs)
+        if alike:
             call = f"np.{name_of_function}({_written(('x', *map(_text, args)), kwargs)})"
-            in_place = found is None is not made[0]
+            in_place = result is None is not alike[0]
             return f"{'x[...] = ' if in_place else ''}{call} on tensors"
     call = f"x.detach().numpy().{name}({_written(tuple(map(_text, rest)), kwargs)})"
     return f"{call}, which has no derivative"

@@ -18,9 +18,9 @@ from wengert.rules.rule import Rule
 def _recorder(function: Any, name: str, transpose: Any, *names: str, view: bool = False) -> Any:
     """A rule's recorder. It is not in the table, whose rules are about arrays without levels."""
     rule = Rule(function, name, "linear", ("x", *names), {}, {"x": transpose}, {}, view=view)
-    made = record._recorders[function] = record._unwritten(rule)
-    COMPOSED[function] = made
-    return made
+    recorder = record._recorders[function] = record._unwritten(rule)
+    COMPOSED[function] = recorder
+    return recorder
 
 
 def _enter(g: Any, axis: int, level: Any) -> Any:

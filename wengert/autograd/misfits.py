@@ -103,10 +103,10 @@ def _annotations(function: Function) -> dict[str, str]:
     """What the annotations of a function say, where one says something."""
     written = inspect.unwrap(function)
     try:
-        found = inspect.get_annotations(written, eval_str=True)
+        annotations = inspect.get_annotations(written, eval_str=True)
     except NameError:  # of a name that only type checkers import
-        found = inspect.get_annotations(written)
-    return {n: inspect.formatannotation(kind) for n, kind in found.items() if kind is not Any}
+        annotations = inspect.get_annotations(written)
+    return {n: inspect.formatannotation(kind) for n, kind in annotations.items() if kind is not Any}
 
 
 def _unfit(

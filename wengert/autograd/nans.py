@@ -74,9 +74,9 @@ def values(node: Node, index: Index, shape: tuple[int, ...]) -> str:
 # ---- forward -------------------------------------------------------------------------------
 
 
-def note(node: Node, made: Any, refuse: bool) -> None:
+def note(node: Node, output: Any, refuse: bool) -> None:
     """Remember that a recorded function returned something that is not finite, or refuse it."""
-    for item in made if isinstance(made, (tuple, list)) else (made,):
+    for item in output if isinstance(output, (tuple, list)) else (output,):
         place = find(item)
         if place is None:
             continue
@@ -129,11 +129,11 @@ class Trail:
             array = getattr(item, "_array", item)
             if type(array) is not np.ndarray:
                 continue
-            made = array == 0
+            hidden = array == 0
             if type(given) is np.ndarray and given.shape == array.shape:
-                made &= given != 0
-            if made.any():
-                self.hidings.setdefault(child, []).append((node, made))
+                hidden &= given != 0
+            if hidden.any():
+                self.hidings.setdefault(child, []).append((node, hidden))
             if self.infinite is None and (place := find(array)) is not None:
                 self.infinite = node, position, place
 
@@ -146,8 +146,8 @@ class Trail:
             if child in seen:
                 continue
             seen.add(child)
-            for maker, made in self.hidings.get(child, ()):
-                if made.shape == shape and made[index]:
+            for maker, hidden in self.hidings.get(child, ()):
+                if hidden.shape == shape and hidden[index]:
                     return maker
             waiting.extend(self.consumers.get(child, ()))
         return None

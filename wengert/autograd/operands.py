@@ -98,19 +98,19 @@ def unsuited(rule: Rule | str, error: Exception, operands: tuple[Any, ...]) -> E
     return ShapeError(f"{rule} does not take shapes {listed}: {error}")
 
 
-def _linalg_hint(found: str) -> str:
+def _linalg_hint(message: str) -> str:
     """What to do about a matrix that NumPy refused."""
-    if "Singular" in found:
+    if "Singular" in message:
         return (
             "It has no inverse, nor has a system with it a unique solution. linalg.lstsq and "
             "linalg.pinv take such matrices."
         )
-    if "positive definite" in found:
+    if "positive definite" in message:
         return (
             "The factorization could not be completed because the input is not positive-definite; "
             "adding a small multiple of the identity may make it so. Is it symmetric?"
         )
-    if "converge" in found:
+    if "converge" in message:
         return "The matrix may contain NaN or infinity: see x.isfinite()."
     return ""
 
@@ -151,7 +151,7 @@ def cast(x: Tensor, dtype: Any) -> Tensor:
 
 def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
     """Operands that are neither tensors nor Python numbers: NumPy scalars, arrays, lists."""
-    made = []
+    tensors = []
     for x in operands:
         if isinstance(x, np.generic):
             x = x.item()
@@ -169,10 +169,10 @@ def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
                 x = _joined(x)  # as NumPy's arrays take lists
             else:
                 return NotImplemented
-        made.append(x)
-    if not any(isinstance(x, Tensor) for x in made):
-        made[0] = wrap(np.asarray(made[0], dtypes.result_type(made[0])))
-    return record(*made)
+        tensors.append(x)
+    if not any(isinstance(x, Tensor) for x in tensors):
+        tensors[0] = wrap(np.asarray(tensors[0], dtypes.result_type(tensors[0])))
+    return record(*tensors)
 
 
 def _joined(items: Any) -> Any:
@@ -192,7 +192,7 @@ def promoted(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
         one_dtype(rule.name, these)
     if is_binary(rule) and not dtypes.is_inexact(target) and not keeps_integers(rule):
         target = _floating_dtype(*operands)
-    made = []
+    alike = []
     for i, x in enumerate(operands):
         if i in tracked and x is not None:
             if isinstance(x, Tensor):
@@ -201,11 +201,11 @@ def promoted(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
                 x = x.astype(target)
             elif type(x) in NUMBERS and len(these) == 2 and target.kind == "c":
                 x = complex(x)
-        made.append(x)
-    if all(x is y for x, y in zip(made, operands, strict=True)):
+        alike.append(x)
+    if all(x is y for x, y in zip(alike, operands, strict=True)):
         # Nothing to cast, yet the result changed its dtype: two zero-dimensional operands, say.
-        return record(*(_as_array(x, target) if i in tracked else x for i, x in enumerate(made)))
-    return record(*made)
+        return record(*(_as_array(x, target) if i in tracked else x for i, x in enumerate(alike)))
+    return record(*alike)
 
 
 def one_dtype(name: str, tensors: Iterable[Any]) -> None:

@@ -279,27 +279,27 @@ class _Head:
                 if self.names
                 else f"{self.what}: it has no arguments, so there is nothing to differentiate."
             )
-        made = dispatchable(self._body(outputs), opaque=opaque, result=result)
+        primitive = dispatchable(self._body(outputs), opaque=opaque, result=result)
         reverse = {n: self._guarded(rule, n) for n, rule in reverse.items()}
         if forward is None:
-            forward = {n: no_forward(made, n) for n in reverse}
+            forward = {n: no_forward(primitive, n) for n in reverse}
         elif self.family != "elementwise":
             forward = {n: self._guarded(rule, "y", outputs) for n, rule in forward.items()}
         others = tuple(n for n in self.names if n not in reverse)
         register(
-            made,
+            primitive,
             self.family,
             reverse,
             forward,
             self.names,
-            re.sub(r"\W", "", "".join(p.capitalize() for p in made.__name__.split("_"))),
+            re.sub(r"\W", "", "".join(p.capitalize() for p in primitive.__name__.split("_"))),
             outputs=outputs,
             constants=others,
             unstated=tuple(n for n in others if n not in self.constants),
-            doc=inspect.cleandoc(made.__doc__ or ""),
+            doc=inspect.cleandoc(primitive.__doc__ or ""),
             **self.options,
         )
-        return made
+        return primitive
 
     def _guarded(self, rule: Lambda, target: str, outputs: int = 1) -> Lambda:
         """The lambda, with a check that a (co)tangent has the shape of its primal.
@@ -317,17 +317,18 @@ class _Head:
         unsummed = self.family == "elementwise"
 
         def guarded(g: Any, *values: Any) -> Any:
-            made = rule(g, *values[:given])
+            derivative = rule(g, *values[:given])
             if target != "y":
                 shape, dtype = (values[k] for k in at)
-                return _fitting(made, g.shape if unsummed else shape, dtype, what)
+                return _fitting(derivative, g.shape if unsummed else shape, dtype, what)
             y = values[at[0]]
             if outputs == 1:
-                return _fitting(made, y.shape, y.dtype, what)
-            if not isinstance(made, (list, tuple)) or len(made) != outputs:
+                return _fitting(derivative, y.shape, y.dtype, what)
+            if not isinstance(derivative, (list, tuple)) or len(derivative) != outputs:
                 raise TypeError(f"{what} must be a list of {outputs}, one for each output")
             return [
-                _fitting(t, item.shape, item.dtype, what) for t, item in zip(made, y, strict=True)
+                _fitting(t, item.shape, item.dtype, what)
+                for t, item in zip(derivative, y, strict=True)
             ]
 
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -381,23 +382,23 @@ def _array(x: Any, what: str) -> Any:
                 "arguments, of which no rule knows. Pass it as an argument, or detach it."
             )
         return x._array
-    made = as_array(x)
-    if made.dtype.kind not in "fciub":
+    array = as_array(x)
+    if array.dtype.kind not in "fciub":
         raise TypeError(f"{what}: it must return an array, but returned {type(x).__name__}")
-    return made
+    return array
 
 
-def _fitting(made: Any, shape: tuple[int, ...], dtype: Any, what: str) -> Any:
+def _fitting(derivative: Any, shape: tuple[int, ...], dtype: Any, what: str) -> Any:
     """What a rule returned, in the dtype of what it belongs to."""
-    if not hasattr(made, "shape"):
-        if not isinstance(made, (int, float, complex)):
-            raise TypeError(f"{what} must be an array, but is {type(made).__name__}")
-        made = np.asarray(made)
-    if tuple(made.shape) != tuple(shape):
+    if not hasattr(derivative, "shape"):
+        if not isinstance(derivative, (int, float, complex)):
+            raise TypeError(f"{what} must be an array, but is {type(derivative).__name__}")
+        derivative = np.asarray(derivative)
+    if tuple(derivative.shape) != tuple(shape):
         raise ShapeError(
-            f"{what} has shape {tuple(made.shape)}, where {tuple(shape)} was expected."
+            f"{what} has shape {tuple(derivative.shape)}, where {tuple(shape)} was expected."
         )
-    return made if made.dtype == dtype else astype(made, dtype)
+    return derivative if derivative.dtype == dtype else astype(derivative, dtype)
 
 
 def _own(array: Any, args: tuple[Any, ...]) -> Any:

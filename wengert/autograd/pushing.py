@@ -176,5 +176,5 @@ def _formula(rule: Rule, given: tuple[bool, ...]) -> tuple[Any, list[int]]:
     known = [*rule.arguments, *(f"{n}_tangent" for n in tracked), "y"]
     plan = plan_of(rule)
     head = f"formula({', '.join(plan.variables.get(name, name) for name in names)})"
-    made = folded(formula, {}, _own(rule), head, plan, present=present)
-    return made if has_steps(made, len(names)) else None, [known.index(n) for n in names]
+    total = folded(formula, {}, _own(rule), head, plan, present=present)
+    return total if has_steps(total, len(names)) else None, [known.index(n) for n in names]

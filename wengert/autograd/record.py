@@ -47,8 +47,8 @@ def recorder(function: Function) -> Recorder:
     Its text is written when it is first called, so that importing stays quick. What it records is
     its `rule`.
     """
-    made = _recorders.get(function)
-    if made is None:
+    record = _recorders.get(function)
+    if record is None:
         rule = RULES.get(function)
         if rule is None:
             raise MissingRuleError(
@@ -56,9 +56,9 @@ def recorder(function: Function) -> Recorder:
                 "be applied to a tensor. Write it with functions that have one, or apply it to "
                 "x.detach().numpy() if no derivative is wanted."
             )
-        made = _recorders[function] = _sequence(rule) if rule.sequence else _unwritten(rule)
-        vars(made)["rule"] = rule
-    return made
+        record = _recorders[function] = _sequence(rule) if rule.sequence else _unwritten(rule)
+        vars(record)["rule"] = rule
+    return record
 
 
 def _unwritten(rule: Rule) -> Recorder:
@@ -69,14 +69,14 @@ def _unwritten(rule: Rule) -> Recorder:
             a, b = rule.arguments
             own |= {"number_" + a: _of_number(rule, a, record)}
             own |= {"number_" + b: _of_number(rule, b, record)}
-        made = folded(template.record, space, own, _head(plan), plan)
+        function = folded(template.record, space, own, _head(plan), plan)
         if plan.form == "unary":
-            made.__kwdefaults__ = {"out": None}
+            function.__kwdefaults__ = {"out": None}
         else:
-            made.__defaults__ = tuple(
+            function.__defaults__ = tuple(
                 rule.defaults[n] for n in rule.arguments if n in rule.defaults
             )
-        return made
+        return function
 
     first = _first_call_of_one if is_unary(rule) else _first_call
     return _written_later(write, first, rule.name.lower())
@@ -175,11 +175,11 @@ def usually(
             space |= _names_of(when, given, quick or when)
             bare = [p.replace(annotation=p.empty, default=p.empty) for p in parameters]
             head = f"{general.__name__}{Signature(bare)}"
-            made = folded(template.record, space, own, head, plan, others=names)
+            written = folded(template.record, space, own, head, plan, others=names)
             defaults = [p.default for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-            made.__defaults__ = tuple(d for d in defaults if d is not Parameter.empty)
-            made.__kwdefaults__ = inspect.unwrap(general).__kwdefaults__
-            return made
+            written.__defaults__ = tuple(d for d in defaults if d is not Parameter.empty)
+            written.__kwdefaults__ = inspect.unwrap(general).__kwdefaults__
+            return written
 
         later = _written_later(write, _first_call, general.__name__)
         return functools.update_wrapper(later, general)
@@ -262,7 +262,7 @@ def _node_class(rule: Rule, number: str | None = None) -> type[Node]:
 
     def later(name: str) -> Any:
         def pull(self: Any, cotangent: Any) -> Any:
-            setattr(made, name, pulling(name == "pull_recorded", True, own))
+            setattr(kind, name, pulling(name == "pull_recorded", True, own))
             return getattr(self, name)(cotangent)
 
         return pull
@@ -276,8 +276,8 @@ def _node_class(rule: Rule, number: str | None = None) -> type[Node]:
     members["numbers"] = int(number is not None and rule.function in _BETWEEN_TENSORS)
     members |= {name: later(name) for name in ("pull", "pull_recorded")}
     members["selecting"] = staticmethod(functools.cache(selecting))
-    made: Any = type(node_name(rule), (Node if rule.outputs == 1 else Several,), members)
-    return made
+    kind: Any = type(node_name(rule), (Node if rule.outputs == 1 else Several,), members)
+    return kind
 
 
 def _zeros_kept(transpose: Any) -> Any:

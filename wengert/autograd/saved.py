@@ -221,7 +221,7 @@ def restored_output(node: Node, value: Any, cell: Cell | None, edge: Any) -> Ten
     return tensor
 
 
-def settle_node(node: Node, made: Any = None) -> None:
+def settle_node(node: Node, output: Any = None) -> None:
     """After recording in an unusual mode: pack what was saved, note where and what was made."""
     state = modes.current()
     if state.level is not None:
@@ -231,7 +231,7 @@ def settle_node(node: Node, made: Any = None) -> None:
         if "y_cell" in node.fields:
             _pack_output(node, state)
     if state.anomaly:
-        anomaly.note(node, state.creator, made)
+        anomaly.note(node, state.creator, output)
 
 
 def _packed(node: Node, value: Any, state: modes.State) -> Any:

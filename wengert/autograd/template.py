@@ -392,8 +392,8 @@ def number_fact(attribute: str, x: Any) -> Any:
 
 def pick(x: Tensor, record: Any, slot: int, *args: Any) -> Tensor:
     """One output of a function with several, to replay a view."""
-    found: Tensor = record(x, *args)[slot]
-    return found
+    output: Tensor = record(x, *args)[slot]
+    return output
 
 
 # ---- pull ----------------------------------------------------------------------------------

@@ -75,8 +75,8 @@ def attempt(
         "WORLD_SIZE": str(nproc),
     }
     threads = {"OMP_NUM_THREADS": environment.get("OMP_NUM_THREADS", "1")}
-    made = ray.remote(Rank).options(num_cpus=1, runtime_env={"env_vars": threads})
-    actors = [made.remote() for _ in range(nproc)]
+    kind = ray.remote(Rank).options(num_cpus=1, runtime_env={"env_vars": threads})
+    actors = [kind.remote() for _ in range(nproc)]
     try:
         nodes = ray.get([actor.node.remote() for actor in actors])
         started: Counter[str] = Counter()

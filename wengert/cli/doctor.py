@@ -117,12 +117,12 @@ def requirements(extra: str | None = None) -> list[tuple[str, str]]:
         lines = metadata.requires("wengert") or []
     except metadata.PackageNotFoundError:  # a checkout that was never installed
         lines = ["numpy", "scipy", "llvmlite"]
-    found = []
+    packages = []
     for line in lines:
         name = re.split(r"[^\w-]", line)[0]
         marked = re.search(r"extra == ['\"](\w+)['\"]", line)
-        found.append((name, marked[1] if marked else ""))
-    return [pair for pair in found if extra is None or pair[1] == extra]
+        packages.append((name, marked[1] if marked else ""))
+    return [pair for pair in packages if extra is None or pair[1] == extra]
 
 
 def installed(name: str) -> str | None:

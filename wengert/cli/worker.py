@@ -27,12 +27,12 @@ def variables(environment: dict[str, str]) -> dict[str, str]:
     >>> found["RANK"], found["WORLD_SIZE"], found["MASTER_ADDR"]
     ('1', '4', '127.0.0.1')
     """
-    found = {k: v for k, v in OTHERWISE.items() if k not in environment}
+    added = {k: v for k, v in OTHERWISE.items() if k not in environment}
     for name, sources in SOURCES.items():
         value = next((environment[s] for s in sources if s in environment), None)
         if value is not None:
-            found[name] = value
-    return found
+            added[name] = value
+    return added
 
 
 def main(words: list[str]) -> None:

@@ -78,9 +78,9 @@ class Chance(Family):
 
     def _set(self, probs: Any, logits: Any, *others: Any) -> tuple[Tensor, ...]:
         name, given = one_of(probs=probs, logits=logits)
-        made = broadcast_all(given, *others)
-        vars(self)[name] = made[0]
-        return made
+        parameters = broadcast_all(given, *others)
+        vars(self)[name] = parameters[0]
+        return parameters
 
     @lazy
     def probs(self) -> Tensor:

@@ -170,23 +170,23 @@ class Distribution:
 
     def _value(self, value: Any) -> Tensor:
         """A value to judge, as a tensor, checked; Python's numbers take the parameters' dtype."""
-        made = self._tensor(value)
+        number = self._tensor(value)
         if self._validate_args:
-            self._validate_sample(made)
-        return made
+            self._validate_sample(number)
+        return number
 
     def _probability(self, value: Any) -> Tensor:
         """The argument of a quantile, likewise."""
-        made = self._tensor(value)
+        probability = self._tensor(value)
         if self._validate_args:
-            self._check(unit_interval, made, "value argument")
-        return made
+            self._check(unit_interval, probability, "value argument")
+        return probability
 
     def _tensor(self, value: Any) -> Tensor:
-        made = as_tensor(value)
-        if made.dtype.kind == "f" and not hasattr(value, "dtype"):
+        number = as_tensor(value)
+        if number.dtype.kind == "f" and not hasattr(value, "dtype"):
             return tensor(value, dtype=self._dtype())
-        return made
+        return number
 
     def _dtype(self) -> Any:
         """The dtype of the parameters."""
@@ -272,17 +272,17 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     fixed = [as_tensor(v) if hasattr(v, "dtype") else None for v in values]
     kinds = [t.dtype for t in fixed if t is not None and dtypes.is_inexact(t.dtype)]
     kind = np.result_type(*kinds) if kinds else dtypes.get_default_dtype()
-    made = [
+    parameters = [
         tensor(v, dtype=kind) if t is None else t.to(kind)
         for v, t in zip(values, fixed, strict=True)
     ]
-    shapes = {t.shape for t in made}
+    shapes = {t.shape for t in parameters}
     if len(shapes) < 2:
-        return tuple(made)
+        return tuple(parameters)
     if len(shapes) == 2 and () in shapes:  # numbers beside tensors of one shape
         (shape,) = shapes - {()}
-        return tuple([t if t.shape == shape else t.expand(shape) for t in made])
-    return tuple(broadcast_tensors(*made))
+        return tuple([t if t.shape == shape else t.expand(shape) for t in parameters])
+    return tuple(broadcast_tensors(*parameters))
 
 
 def one_of(**parameters: Any) -> tuple[str, Any]:

@@ -284,14 +284,14 @@ class CatTransform(_Beside):
         return cat(parts, self.dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        found, rank = self._determinants(x, y), self.event_dim
-        found = [
-            summed(log, rank - t.event_dim) for log, t in zip(found, self.transforms, strict=True)
+        logs, rank = self._determinants(x, y), self.event_dim
+        logs = [
+            summed(log, rank - t.event_dim) for log, t in zip(logs, self.transforms, strict=True)
         ]
         dim = self.dim if self.dim < 0 else self.dim - x.ndim
         if dim + rank < 0:  # a dimension of the batch: the determinants lie beside each other too
-            return cat(found, dim + rank)
-        return functools.reduce(operator.add, found)
+            return cat(logs, dim + rank)
+        return functools.reduce(operator.add, logs)
 
     @property
     def domain(self) -> Any:

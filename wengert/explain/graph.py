@@ -332,11 +332,11 @@ class Animation(Drawing):
         ]
 
     def text(self, k: int, kind: str, place: str) -> str:
-        found = {"v": [(k + 1, self.known["values"][k])], "b": self._adjoints(k)}.get(kind, [])
-        ends = [*[step for step, _ in found[1:]], None]
+        shown = {"v": [(k + 1, self.known["values"][k])], "b": self._adjoints(k)}.get(kind, [])
+        ends = [*[step for step, _ in shown[1:]], None]
         return "".join(
             self._words(kind, place, value, step, end)
-            for (step, value), end in zip(found, ends, strict=False)
+            for (step, value), end in zip(shown, ends, strict=False)
         )
 
     def _words(self, kind: str, place: str, words: str, first: int, until: int | None) -> str:

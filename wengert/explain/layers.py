@@ -105,8 +105,8 @@ def _spots(order: list[Any]) -> tuple[list[list[Spot]], list[tuple[Any, Any, lis
     rows: list[list[Spot]] = [[] for _ in range(max(v.row for v in order) + 1)]
 
     def spot(vertex: Any, row: int) -> Spot:
-        rows[row].append(made := Spot(vertex, row))
-        return made
+        rows[row].append(here := Spot(vertex, row))
+        return here
 
     of = {vertex: spot(vertex, vertex.row) for vertex in order}
     depth: dict[Any, int] = {}

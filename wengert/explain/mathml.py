@@ -98,19 +98,19 @@ class _Reader:
         return bool(match.lastgroup) or match[0] in (*_CLOSED, *_ROOTS, "∂", "Σ", "…")
 
     def factor(self) -> str:
-        made = self.power()
+        quotient = self.power()
         while self.next() == "/":
             self.take()
-            made = _fraction(made, self.power())
-        return made
+            quotient = _fraction(quotient, self.power())
+        return quotient
 
     def power(self) -> str:
-        made = self.atom()
+        base = self.atom()
         while self.next() in (*_UP, "^", "**"):
             sign = self.take()
             over = _UP.get(sign) or self.exponent()
-            made = f"<msup>{_grouped(made)}{over}</msup>"
-        return made
+            base = f"<msup>{_grouped(base)}{over}</msup>"
+        return base
 
     def exponent(self) -> str:
         if self.next() == "-":
@@ -170,14 +170,14 @@ def _variable(name: str) -> str:
     letter, mark, rest = re.match(rf"(.)([{DOT}{BAR}]?)(.*)", name, re.DOTALL).groups()  # type: ignore[union-attr]
     word = letter + re.sub("[₋₀-₉]+$", "", rest)
     below = rest[len(word) - 1 :].translate(_DOWN)
-    made = f"<mi>{escape(_WORDS.get(word, word))}</mi>"
+    mi = f"<mi>{escape(_WORDS.get(word, word))}</mi>"
     if len(word) > 1 and word not in _WORDS:
-        made = f"<mtext>{escape(word)}</mtext>"
+        mi = f"<mtext>{escape(word)}</mtext>"
     if mark:
-        made = f'<mover accent="true">{made}<mo>{_MARKS[mark]}</mo></mover>'
+        mi = f'<mover accent="true">{mi}<mo>{_MARKS[mark]}</mo></mover>'
     if not below:
-        return made
-    return f"<msub>{made}{_grouped(''.join(map(_digits, re.findall(r'−|[0-9]+', below))))}</msub>"
+        return mi
+    return f"<msub>{mi}{_grouped(''.join(map(_digits, re.findall(r'−|[0-9]+', below))))}</msub>"
 
 
 def _digits(text: str) -> str:
@@ -201,27 +201,27 @@ def _fraction(above: str, below: str) -> str:
     return f"<mfrac>{_grouped(_bare(above))}{_grouped(_bare(below))}</mfrac>"
 
 
-def _bare(made: str) -> str:
+def _bare(markup: str) -> str:
     """Without the parentheses around the whole, which a bar or a root stands for."""
-    inner = re.fullmatch(r"<mrow><mo>\(</mo>(.*)<mo>\)</mo></mrow>", made, re.DOTALL)
+    inner = re.fullmatch(r"<mrow><mo>\(</mo>(.*)<mo>\)</mo></mrow>", markup, re.DOTALL)
     if inner is None or not _balanced(inner[1]):
-        return made
+        return markup
     return inner[1]
 
 
-def _balanced(made: str) -> bool:
+def _balanced(markup: str) -> bool:
     depth = 0
-    for sign in re.findall(r"<mo>([()])</mo>", made):
+    for sign in re.findall(r"<mo>([()])</mo>", markup):
         depth += 1 if sign == "(" else -1
         if depth < 0:
             return False
     return True
 
 
-def _grouped(made: str) -> str:
+def _grouped(markup: str) -> str:
     """As one element, which parts of fractions and powers have to be."""
     depth, roots = 0, 0
-    for close, single in re.findall(r"<(/?)[a-z]+[^>]*?(/?)>", made):
+    for close, single in re.findall(r"<(/?)[a-z]+[^>]*?(/?)>", markup):
         roots += depth == 0
         depth += -1 if close else not single
-    return made if roots == 1 else f"<mrow>{made}</mrow>"
+    return markup if roots == 1 else f"<mrow>{markup}</mrow>"

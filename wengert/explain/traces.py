@@ -158,8 +158,8 @@ class Trace(Kind):
         if rule is not None:
             return self.record(rule, args, kwargs)
         if function in CONSTANT:
-            made = function(*_plain(list(args)), **{k: _plain(v) for k, v in kwargs.items()})
-            return Traced(self, None, made) if function in LIKE else made
+            result = function(*_plain(list(args)), **{k: _plain(v) for k, v in kwargs.items()})
+            return Traced(self, None, result) if function in LIKE else result
         return super().own(function, args, kwargs)
 
     def record(self, rule: Rule, args: Any, kwargs: Any) -> Any:
@@ -177,11 +177,11 @@ class Trace(Kind):
         index = len(self.steps) + 1
         self.steps.append(Step(index, rule, call, sources))
         self.values[index] = np.asarray(y)
-        made = Traced(self, index)
+        traced = Traced(self, index)
         x = _unwrapped(args[0]) if args else None
         if rule.view and isinstance(x, Traced) and np.may_share_memory(y, x.value):
-            made.view = View(x, rule, args[1:], kwargs, x.writes)
-        return made
+            traced.view = View(x, rule, args[1:], kwargs, x.writes)
+        return traced
 
     def otherwise(self, function: Any, args: Any, kwargs: Any) -> Any:
         raise MissingRuleError(
@@ -195,8 +195,8 @@ class Trace(Kind):
             "A trace follows assignments: write y[...] = np.sin(x), or leave out=... away."
         )
 
-    def alike(self, x: Any, made: Any) -> Any:
-        return Traced(self, None, made)
+    def alike(self, x: Any, array: Any) -> Any:
+        return Traced(self, None, array)
 
 
 @Trace.means(np.copyto)
@@ -228,11 +228,11 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     __array_priority__ = 500
     __hash__ = None  # type: ignore[assignment]  # == compares values, as for any array
 
-    def __init__(self, trace: Trace, index: int | None, made: Any = None) -> None:
+    def __init__(self, trace: Trace, index: int | None, array: Any = None) -> None:
         self.trace = self.kind = trace
         self.view: View | None = None
         self._index = index
-        self._made = made
+        self._made = array
         self._writes = 0
 
     @property
@@ -356,13 +356,13 @@ def _in_place(name: str) -> Any:
 
     def method(self: Traced, other: Any) -> Any:
         """x += y: into an array; of a number it makes another one."""
-        made = operator(self, other)
-        if not self.ndim or not isinstance(made, Traced):
-            return made
+        result = operator(self, other)
+        if not self.ndim or not isinstance(result, Traced):
+            return result
         self._check_writable()
-        if made.shape != self.shape:
-            raise ValueError(f"an array of shape {self.shape} cannot hold one of {made.shape}")
-        self._become(made)
+        if result.shape != self.shape:
+            raise ValueError(f"an array of shape {self.shape} cannot hold one of {result.shape}")
+        self._become(result)
         return self
 
     return method
@@ -511,10 +511,10 @@ def _links(trace: Trace, outputs: list[Any]) -> list[tuple[int, ...]]:
 
 def _slopes(trace: Trace, outputs: list[Any]) -> list[tuple[float | None, ...]]:
     """For each link the derivative of the one line by the other, if both are numbers."""
-    found: list[tuple[float | None, ...]] = [() for _ in trace.inputs]
-    found += [tuple(_slope(trace, step, source) for source in step.sources) for step in trace.steps]
+    lines: list[tuple[float | None, ...]] = [() for _ in trace.inputs]
+    lines += [tuple(_slope(trace, step, source) for source in step.sources) for step in trace.steps]
     ends = (isinstance(output, Traced) for output in outputs)
-    return found + [(1.0,) if traced else () for traced in ends]
+    return lines + [(1.0,) if traced else () for traced in ends]
 
 
 def _slope(trace: Trace, step: Step, source: tuple[str, int | None, int]) -> float | None:

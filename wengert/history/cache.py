@@ -102,10 +102,10 @@ def prune(place: Path, limit: int) -> None:
     total = 0
     try:
         files = [path for path in place.iterdir() if path.suffix in (_SUFFIX, ".part")]
-        found = [(path.stat().st_mtime, path.stat().st_size, path) for path in files]
+        uses = [(path.stat().st_mtime, path.stat().st_size, path) for path in files]
     except OSError:  # another process prunes as well
         return
-    for used, size, path in sorted(found, reverse=True):
+    for used, size, path in sorted(uses, reverse=True):
         left_behind = path.suffix == ".part" and now - used > _DAY
         total += size
         if left_behind or total > limit:

@@ -56,16 +56,16 @@ def here() -> tuple[CodeType, int]:
 
 def function_of_scipy(frame: FrameType | None) -> str | None:
     """The public name of SciPy's function that the user called, if one of SciPy's is running."""
-    found = None
+    name = None
     while frame is not None:
         module = frame.f_globals.get("__name__") or ""
         package = module.partition(".")[0]
         if package not in ("scipy", "numpy", "wengert"):
             break
         if package == "scipy":
-            found = _public_name(module, frame) or found
+            name = _public_name(module, frame) or name
         frame = frame.f_back
-    return found
+    return name
 
 
 def _public_name(module: str, frame: FrameType) -> str | None:
@@ -169,28 +169,28 @@ def _instead_of(name: str) -> str | None:
     if name == "scipy.integrate.solve_ivp":
         return "wengert.odeint"
     ours = sys.modules["wengert"]
-    found = module == "optimize" and hasattr(ours.optimize, last)
-    return f"wengert.optimize.{last}" if found else None
+    exists = module == "optimize" and hasattr(ours.optimize, last)
+    return f"wengert.optimize.{last}" if exists else None
 
 
 def _is_tried(name: str) -> str | None:
     """What `wengert.scipy` tries to run on tensors in SciPy's own words, if that may be."""
-    found: Any
-    found, whole = importlib.import_module("wengert.scipy"), "scipy"
+    item: Any
+    item, whole = importlib.import_module("wengert.scipy"), "scipy"
     for part in name.split(".")[1:]:
-        found, whole = getattr(found, part, None), f"{whole}.{part}"
-        if getattr(found, "tried", False):
+        item, whole = getattr(item, part, None), f"{whole}.{part}"
+        if getattr(item, "tried", False):
             return whole
     return None
 
 
 def _is_written(name: str) -> bool:
     """Whether what is called so takes tensors in `wengert.scipy`, and is not only handed on."""
-    found: Any = importlib.import_module("wengert.scipy")
+    item: Any = importlib.import_module("wengert.scipy")
     for part in name.split(".")[1:]:
-        found = getattr(found, part, None)
-    ours = getattr(found, "__module__", "").startswith("wengert.scipy.")
-    return getattr(found, "defined", ours)
+        item = getattr(item, part, None)
+    ours = getattr(item, "__module__", "").startswith("wengert.scipy.")
+    return getattr(item, "defined", ours)
 
 
 def line_number(code: CodeType, at: int) -> int:

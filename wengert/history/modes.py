@@ -172,8 +172,8 @@ class Mode:
             with _Call(self):
                 return function(*args, **kwargs)
 
-        made: Any = inside
-        return made
+        decorated: Any = inside
+        return decorated
 
     def _around_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The mode holds while the generator's body runs, not while its caller does."""

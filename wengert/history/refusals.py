@@ -25,13 +25,13 @@ def refusal(node: Node | Output | None, creation: str, indirect: bool = False) -
     if creation in ("no_grad", "inference"):
         where = f"{creation} mode" if creation == "no_grad" else "inference mode"
         then = "with grad mode enabled" if creation == "no_grad" else "in normal mode"
-        found = f"A view was created in {where} and {done} modified inplace {then}."
+        cause = f"A view was created in {where} and {done} modified inplace {then}."
     else:
         made_by, slot = source(node)
-        made = (
+        kind = (
             "A"
             if made_by is None
             else f"Output {slot} of {re.sub('Backward0?$', '', made_by.name())} is a"
         )
-        found = f"{made} view and {done} modified inplace."
-    return InplaceError(f"{found} {REASONS[creation]}")
+        cause = f"{kind} view and {done} modified inplace."
+    return InplaceError(f"{cause} {REASONS[creation]}")

@@ -259,8 +259,8 @@ class Optimizer:
         for name in names:
             if state.get(name) is None:
                 first = True
-                made = self.initial(group, name, p._array)
-                state[name] = wrap(kind_of(made).lasting(made, state, name))
+                initial = self.initial(group, name, p._array)
+                state[name] = wrap(kind_of(initial).lasting(initial, state, name))
         return first
 
     def numbers(self) -> tuple[str, ...]:
@@ -351,9 +351,9 @@ class Optimizer:
                     f"{type(p).__name__}. The parameters of a module are net.parameters()."
                 )
             if not is_leaf(p):
-                made = "" if p.grad_fn is None else f", made by {p.grad_fn.name()}"
+                by = "" if p.grad_fn is None else f", made by {p.grad_fn.name()}"
                 raise ValueError(
-                    f"can't optimize a non-leaf Tensor{made}: optimize what it was computed from, "
+                    f"can't optimize a non-leaf Tensor{by}: optimize what it was computed from, "
                     "or start from its value with x.detach().requires_grad_(). x.to(...), x * 0.1 "
                     "and x.view(...) of a parameter are results too."
                 )
@@ -603,8 +603,8 @@ class Bundle:
             states = [optimizer.state[p] for p in chosen]
             begun = {bool(names) and state.get(names[0]) is not None for state in states}
             for name in optimizer.numbers():
-                found = {float(state[name]._array) if name in state else None for state in states}
-                if len(found) > 1:
+                counts = {float(state[name]._array) if name in state else None for state in states}
+                if len(counts) > 1:
                     return None  # the formula is told one number of steps
             if len(begun) > 1:
                 return None

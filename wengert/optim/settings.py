@@ -34,8 +34,8 @@ def settings(*at_least: str, **fixed: Any) -> Callable[[Callable[P, None]], Call
             Optimizer.__init__(self, params, defaults)
             check(self, *args, **kwargs)
 
-        made: Any = __init__
-        return made
+        checked: Any = __init__
+        return checked
 
     return decorate
 

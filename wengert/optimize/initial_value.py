@@ -136,5 +136,5 @@ class _Dense:
         self.vector, self.sol = vector, sol
 
     def __call__(self, t: Any) -> Any:
-        made = self.sol(t)
-        return self.vector.structured(made) if np.ndim(t) == 0 else self.vector.series(made)
+        state = self.sol(t)
+        return self.vector.structured(state) if np.ndim(t) == 0 else self.vector.series(state)

@@ -272,9 +272,9 @@ def _structured(vector: Vector, result: Any) -> Any:
     """The result with x and the gradient in the parameters' structure."""
     from scipy.optimize import OptimizeResult
 
-    made = OptimizeResult(result)
+    structured = OptimizeResult(result)
     for name in ("x", "jac", "grad"):
-        value = made.get(name)
+        value = structured.get(name)
         if isinstance(value, np.ndarray) and value.shape == (vector.n,):
-            made[name] = vector.structured(value)
-    return made
+            structured[name] = vector.structured(value)
+    return structured

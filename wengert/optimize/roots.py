@@ -53,8 +53,8 @@ class _Equations:
         return x
 
     def jacobian(self, x: Array, how: How, allowed: bool, compile: bool) -> Function:
-        made = jacobian_of(self.name, self.recorded, (x,), 0, how, allowed and not compile)
-        slope = compiled(made) if compile else made
+        eager = jacobian_of(self.name, self.recorded, (x,), 0, how, allowed and not compile)
+        slope = compiled(eager) if compile else eager
 
         def matrix(x: Array) -> Any:
             with no_grad():

@@ -106,8 +106,8 @@ class Vector:
             if like.dtype.kind == "c":
                 numbers = numbers.view(np.complex128)
             numbers = numbers.reshape(like.shape).astype(like.dtype, copy=False)
-            made = as_given(leaf, numbers)
-            leaves.append(made.item() if type(leaf) in (float, complex) else made)
+            given = as_given(leaf, numbers)
+            leaves.append(given.item() if type(leaf) in (float, complex) else given)
         return leaves
 
     def series(self, rows: Array) -> Any:
@@ -135,10 +135,10 @@ class Vector:
         return rebuild(self.tree, iter(leaves))
 
 
-def flat_tensor(made: Any) -> Any:
+def flat_tensor(result: Any) -> Any:
     """The leaves of what a function returned as one vector of real tensors, recorded."""
     leaves: list[Any] = []
-    collect(made, leaves)
+    collect(result, leaves)
     parts = []
     for leaf in leaves:
         if isinstance(leaf, Tensor) and leaf.dtype.kind == "c":
@@ -147,10 +147,10 @@ def flat_tensor(made: Any) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def flat_array(made: Any, name: str, f: Any) -> Array:
+def flat_array(result: Any, name: str, f: Any) -> Array:
     """The leaves of what `f` returned as one vector of numbers."""
     leaves: list[Any] = []
-    collect(made, leaves)
+    collect(result, leaves)
     parts = []
     for leaf in leaves:
         x = np.asarray(bare(leaf))
@@ -159,7 +159,7 @@ def flat_array(made: Any, name: str, f: Any) -> Array:
         x = np.ascontiguousarray(x, np.complex128 if x.dtype.kind == "c" else np.float64)
         parts.append(x.view(np.float64).reshape(-1))
     if not parts:
-        raise GradError(f"{name}: {called(f)} returned {made!r}. Is a `return` missing?")
+        raise GradError(f"{name}: {called(f)} returned {result!r}. Is a `return` missing?")
     return np.concatenate(parts)
 
 
@@ -238,12 +238,12 @@ def _pair(bound: Any, like: Array, pairs: bool, what: str) -> tuple[Array, Array
         low = low if bound[0] is None else bound[0]
         high = high if bound[1] is None else bound[1]
     try:
-        made = [np.broadcast_to(np.asarray(bare(x), float), like.shape) for x in (low, high)]
+        ends = [np.broadcast_to(np.asarray(bare(x), float), like.shape) for x in (low, high)]
     except ValueError:
         raise ShapeError(
             f"{what} do not have the shape of the parameter, {like.shape}: {bound!r}"
         ) from None
-    return made[0], made[1]
+    return ends[0], ends[1]
 
 
 # ---- Jacobians -------------------------------------------------------------------------------

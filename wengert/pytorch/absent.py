@@ -120,9 +120,9 @@ class Absent(ModuleType):
             defined = vars(importlib.import_module(f"wengert.{file}"))
             if name in defined:
                 return defined[name]
-        found = answer(self.__name__, name)
-        setattr(self, name, found)
-        return found
+        item = answer(self.__name__, name)
+        setattr(self, name, item)
+        return item
 
 
 def answer(module: str, name: str) -> Any:
@@ -133,17 +133,17 @@ def answer(module: str, name: str) -> Any:
     if any(is_module(f"{path}.{name}".lstrip(".")) for path in paths):
         return importlib.import_module(f"{module}.{name}")
     if name.startswith("_foreach_") and paths == [""]:
-        made = importlib.import_module("wengert.pytorch.foreach").function(name)
-        if made is not None:
-            return made
+        function = importlib.import_module("wengert.pytorch.foreach").function(name)
+        if function is not None:
+            return function
     if name in OTHERWISE and paths != [""]:
         where, _, own = f"wengert.{OTHERWISE[name]}".rpartition(".")
         return getattr(importlib.import_module(where), own)
     if all(map(has_file, paths)):
         if not any(name in LACKING.get(path, "").split() for path in paths):
             raise _unknown(module, name)
-    elif (package := _above(paths[0])) and (found := _object(package, name)) is not None:
-        return found
+    elif (package := _above(paths[0])) and (item := _object(package, name)) is not None:
+        return item
     elif name.startswith("_") and paths[0] in PRIVATE:
         raise _unknown(module, name)
     return Unavailable(name, (), {"__module__": f"torch.{paths[0]}".rstrip(".")})
@@ -151,8 +151,8 @@ def answer(module: str, name: str) -> Any:
 
 def _object(module: str, name: str) -> Any:
     """What a module defines by a name, if that is no module."""
-    found = getattr(importlib.import_module(module), name, None)
-    return None if isinstance(found, ModuleType) else found
+    item = getattr(importlib.import_module(module), name, None)
+    return None if isinstance(item, ModuleType) else item
 
 
 def _unknown(module: str, name: str) -> AttributeError:

@@ -77,9 +77,9 @@ def operator(name: str) -> Operator:
     if family in FAMILIES:
         places.append((getattr(front, family), short))
     for place, wanted in places:
-        found = getattr(place, wanted, None)
-        if callable(found) and not isinstance(found, type):
-            return Operator(name, found)
+        function = getattr(place, wanted, None)
+        if callable(function) and not isinstance(function, type):
+            return Operator(name, function)
     raise NoCounterpart(
         f"torch.ops.aten.{name} has no counterpart in wengert: no function of the package, of "
         "nn.functional or of tensors is called this. Write it with functions that are, or make "
@@ -130,8 +130,8 @@ def _batch_norm_with_update(
     running_mean: Tensor, running_var: Tensor, momentum: float, eps: float,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """`native_batch_norm` in training; the last result is room that only a GPU needs."""
-    made = native_batch_norm(*(input, weight, bias, running_mean, running_var), True, momentum, eps)
-    return *made, empty(0, dtype=dtypes.uint8)
+    y = native_batch_norm(*(input, weight, bias, running_mean, running_var), True, momentum, eps)
+    return *y, empty(0, dtype=dtypes.uint8)
 
 
 def max_pool2d_with_indices_backward(

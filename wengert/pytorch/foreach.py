@@ -57,11 +57,11 @@ def function(name: str) -> Callable[..., Any] | None:
 def _single(name: str) -> Any:
     """The function or method of one tensor; where none is in place, its result is written there."""
     for place in (importlib.import_module("wengert"), Tensor):
-        found = getattr(place, name, None)
-        if callable(found) and not isinstance(found, type):
-            return found
-    found = _single(name[:-1]) if name.endswith("_") else None
-    return found and (lambda x, *args, **kwargs: x.copy_(found(x, *args, **kwargs)))
+        function = getattr(place, name, None)
+        if callable(function) and not isinstance(function, type):
+            return function
+    function = _single(name[:-1]) if name.endswith("_") else None
+    return function and (lambda x, *args, **kwargs: x.copy_(function(x, *args, **kwargs)))
 
 
 def _spread(argument: Any, count: int, name: str) -> list[Any]:

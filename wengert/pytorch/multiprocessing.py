@@ -20,16 +20,16 @@ def spawn(
 ) -> Any:
     """Run `fn(k, *args)` in processes k = 0 ... nprocs - 1; RuntimeError if one of them fails."""
     context = multiprocessing.get_context(start_method)
-    made = [context.Process(target=fn, args=(k, *args), daemon=daemon) for k in range(nprocs)]  # type: ignore[attr-defined]
-    for process in made:
+    processes = [context.Process(target=fn, args=(k, *args), daemon=daemon) for k in range(nprocs)]  # type: ignore[attr-defined]
+    for process in processes:
         process.start()
-    for process in made if join else ():
+    for process in processes if join else ():
         process.join()
-    if failed := [k for k, process in enumerate(made) if join and process.exitcode]:
+    if failed := [k for k, process in enumerate(processes) if join and process.exitcode]:
         raise RuntimeError(
-            f"process {failed[0]} terminated with exit code {made[failed[0]].exitcode}"
+            f"process {failed[0]} terminated with exit code {processes[failed[0]].exitcode}"
         )
-    return None if join else made
+    return None if join else processes
 
 
 def get_sharing_strategy() -> str:

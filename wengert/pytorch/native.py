@@ -86,11 +86,11 @@ def native_batch_norm(
     """`batch_norm`, and in training the means and the inverse deviations of the channels,
     which are constants."""
     dims = [d for d in range(input.ndim) if d != 1]
-    made = F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    y = F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if training:
-        return made, *_scales(input.detach(), dims, False, eps)
+        return y, *_scales(input.detach(), dims, False, eps)
     none = input.detach().reshape(-1)[:0]
-    return made, none, none.clone()
+    return y, none, none.clone()
 
 
 @of_tensors(1)
@@ -100,8 +100,8 @@ def native_layer_norm(
     """`nn.functional.layer_norm`, and, as constants, the means and inverse deviations it
     scales by."""
     dims = list(range(input.ndim - len(normalized_shape), input.ndim))
-    made = F.layer_norm(input, normalized_shape, weight, bias, eps)
-    return made, *_scales(input.detach(), dims, True, eps)
+    y = F.layer_norm(input, normalized_shape, weight, bias, eps)
+    return y, *_scales(input.detach(), dims, True, eps)
 
 
 @of_tensors(1)
@@ -110,8 +110,8 @@ def native_group_norm(
     N: int, C: int, HxW: int, group: int, eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """`nn.functional.group_norm`, and the means and inverse deviations of the groups."""
-    made = F.group_norm(input, group, weight, bias, eps)
-    return made, *_scales(input.reshape(N, group, -1), [2], False, eps)
+    y = F.group_norm(input, group, weight, bias, eps)
+    return y, *_scales(input.reshape(N, group, -1), [2], False, eps)
 
 
 def _scales(x: Tensor, dims: list[int], keepdim: bool, eps: float) -> tuple[Tensor, Tensor]:
@@ -191,8 +191,8 @@ def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tens
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any) -> tuple[Tensor, Tensor]:
     """`nn.functional.adaptive_max_pool1d` with the indices."""
-    made: Any = F.adaptive_max_pool1d(input, output_size, return_indices=True)
-    return made
+    pair: Any = F.adaptive_max_pool1d(input, output_size, return_indices=True)
+    return pair
 
 
 def max_pool1d_with_indices(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:

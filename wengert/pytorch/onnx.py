@@ -167,8 +167,8 @@ def _compared(operator: str, negated: bool = False) -> Writer:
 
     def write(g: Graph, s: Statement) -> str:
         dtype = np.result_type(*[x.dtype for x in s.args if isinstance(x, Value) and not x.weak])
-        made = g.node(operator, [g.of(x, dtype) for x in s.args])
-        return g.node("Not", [made]) if negated else made
+        compared = g.node(operator, [g.of(x, dtype) for x in s.args])
+        return g.node("Not", [compared]) if negated else compared
 
     return write
 
@@ -214,8 +214,8 @@ def _reduced(operator: str) -> Writer:
         truth = s.output.dtype == bool  # all and any: the least and the greatest
         operand = g.of(x, np.int32 if truth else s.output.dtype)
         keeps = int(bool(s.kwargs.get("keepdims")))
-        made = g.node(operator, [operand, of], keepdims=keeps)
-        return g.cast(made, bool) if truth else made
+        reduced = g.node(operator, [operand, of], keepdims=keeps)
+        return g.cast(reduced, bool) if truth else reduced
 
     return write
 
@@ -357,12 +357,12 @@ OPERATORS: dict[Any, Writer] = {
 
 def _needed(program: Program) -> list[Statement]:
     """The statements that results are made of: checks, and what only they ask for, are none."""
-    wanted, found = set(program.outputs), []
+    wanted, needed = set(program.outputs), []
     for s in reversed(program.statements):
         if wanted.intersection(s.outputs):
             wanted.update(s.inputs)
-            found.append(s)
-    return found[::-1]
+            needed.append(s)
+    return needed[::-1]
 
 
 def _renamed(known: list[Named], names: Iterable[str], what: str) -> list[Named]:

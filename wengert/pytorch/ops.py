@@ -14,9 +14,9 @@ class ATen:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = operator(name)
-        setattr(self, name, found)
-        return found
+        function = operator(name)
+        setattr(self, name, function)
+        return function
 
 
 aten = ATen()

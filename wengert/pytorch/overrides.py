@@ -102,11 +102,11 @@ def _overrides(kind: Any) -> bool:
 
     PyTorch's own tensors would call the function again, which would ask them again.
     """
-    found = getattr(kind, "__torch_function__", None)
+    handler = getattr(kind, "__torch_function__", None)
     ours = kind.__module__.startswith("wengert.") and "__torch_function__" not in vars(kind)
     if kind is Tensor or ours or dtypes.is_foreign(kind):
         return False
-    return found not in (None, disabled)
+    return handler not in (None, disabled)
 
 
 def _asked(args: Iterable[Any]) -> Iterator[Any]:
@@ -119,10 +119,10 @@ def _asked(args: Iterable[Any]) -> Iterator[Any]:
             yield x
 
 
-def _in_order(found: Iterable[Any]) -> list[Any]:
+def _in_order(arguments: Iterable[Any]) -> list[Any]:
     """One argument of each class: from left to right, derived classes before their bases."""
     order: list[Any] = []
-    for x in found:
+    for x in arguments:
         if all(type(x) is not type(y) for y in order):
             place = next((i for i, y in enumerate(order) if issubclass(type(x), type(y))), None)
             order.insert(len(order) if place is None else place, x)
@@ -218,9 +218,9 @@ def unasked() -> Iterator[None]:
 
 def _public() -> Iterator[Any]:
     spaces = [Tensor, *map(importlib.import_module, NAMESPACES)]
-    found = [item for space in spaces for item in vars(space).items()]
-    found += [(name, getattr(Tensor, name).fget) for name in PROPERTIES]
-    for name, function in found:
+    items = [item for space in spaces for item in vars(space).items()]
+    items += [(name, getattr(Tensor, name).fget) for name in PROPERTIES]
+    for name, function in items:
         ours = isinstance(function, FunctionType) and str(function.__module__).startswith(OURS)
         if ours and name not in KEPT:
             yield function

@@ -109,12 +109,12 @@ def quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: An
     if weight is not None:
         func = _weighted(func, a, b, weight, wvar)
     whole, low, high, scale = _finite(func, a, b, args)
-    found = scipy.integrate.quad(
+    answer = scipy.integrate.quad(
         lambda s: float(_bare(whole(s))), _bare(low), _bare(high), full_output=1, **options
     )
-    value, error, record = found[:3]
-    if len(found) > 3:
-        raise scipy.integrate.IntegrationWarning(found[3])
+    value, error, record = answer[:3]
+    if len(answer) > 3:
+        raise scipy.integrate.IntegrationWarning(answer[3])
     if not holds_arrays([low, high, whole(0.5 * (_bare(low) + _bare(high)))]):
         return value, error
     n = record["last"]

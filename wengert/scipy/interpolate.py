@@ -57,10 +57,10 @@ class _Piecewise:
 
     def derivative(self, nu: int = 1) -> _Piecewise:
         """The nu-th derivative, as a function."""
-        made = object.__new__(_Piecewise)
-        made.x, made.axis, made.extrapolate = self.x, self.axis, self.extrapolate
-        made.c = _derivative(self.c, nu)
-        return made
+        slope = object.__new__(_Piecewise)
+        slope.x, slope.axis, slope.extrapolate = self.x, self.axis, self.extrapolate
+        slope.c = _derivative(self.c, nu)
+        return slope
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """The integral from a to b, two numbers."""

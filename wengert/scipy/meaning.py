@@ -101,10 +101,10 @@ def linear(module: str, name: str, argument: str) -> Function:
         n = x.shape[axis]
         given.arguments[argument] = np.eye(n, n + 1, dtype=np.result_type(x.dtype, np.float32))
         given.arguments["axis"] = 0
-        found = theirs(*given.args, **given.kwargs)
-        if not isinstance(found, np.ndarray):
+        filtered = theirs(*given.args, **given.kwargs)
+        if not isinstance(filtered, np.ndarray):
             raise TypeError(f"scipy.{module}.{name} on tensors gives one array: leave out zi=")
-        columns, rest = found[:, :n] - found[:, n:], found[:, n]
+        columns, rest = filtered[:, :n] - filtered[:, n:], filtered[:, n]
         y = np.tensordot(x, columns, ((axis,), (1,)))
         return np.moveaxis(y + rest if rest.any() else y, -1, axis)
 
@@ -169,14 +169,14 @@ def as_it_is_written(name: str, function: Function) -> Function:
         reason = None
         for way in ways:
             try:
-                found = entered(functools.partial(way, function))(*args, **kwargs)
+                result = entered(functools.partial(way, function))(*args, **kwargs)
             except Exception as error:
                 if not isinstance(error, _NOT_FOR_TENSORS) and not _takes(function, args, kwargs):
                     raise
                 reason = reason or error
                 continue
-            if holds_arrays(found) or holds_arrays(getattr(found, "__dict__", {})):
-                return found
+            if holds_arrays(result) or holds_arrays(getattr(result, "__dict__", {})):
+                return result
         if isinstance(reason, (BatchingError, TracingError)):
             raise reason  # which says what to write
         raise undefined(name) from reason
@@ -191,11 +191,11 @@ def otherwise(module: str) -> Function:
     scipys = importlib.import_module(f"scipy.{module}")
 
     def attribute(name: str) -> Any:
-        found = getattr(scipys, name)
-        if inspect.isroutine(found):
-            return as_it_is_written(f"scipy.{module}.{name}", found)
-        if isinstance(found, type):
-            return of_tensors(found) if can_run_again(found) else found
-        return object_of_tensors(found) if can_run_again(type(found)) else found
+        item = getattr(scipys, name)
+        if inspect.isroutine(item):
+            return as_it_is_written(f"scipy.{module}.{name}", item)
+        if isinstance(item, type):
+            return of_tensors(item) if can_run_again(item) else item
+        return object_of_tensors(item) if can_run_again(type(item)) else item
 
     return attribute

@@ -54,9 +54,9 @@ class _Numpy(ModuleType):
 def _filled(make: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(make)
     def made(*args: Any, **kwargs: Any) -> Any:
-        found = make(*args, **kwargs)
-        plain = isinstance(found, np.ndarray) and found.dtype.kind in "fc"
-        return TENSORS.wrap(found) if plain else found
+        array = make(*args, **kwargs)
+        plain = isinstance(array, np.ndarray) and array.dtype.kind in "fc"
+        return TENSORS.wrap(array) if plain else array
 
     return made
 
@@ -192,15 +192,15 @@ def _is_plain(x: Any) -> bool:
 @functools.cache
 def _called(f: FunctionType) -> Callable[..., Any]:
     """SciPy's function itself where all is plain, and otherwise the same code on tensors."""
-    made: Any = None
+    ours: Any = None
 
     @functools.wraps(f)
     def called(*args: Any, **kwargs: Any) -> Any:
-        nonlocal made
+        nonlocal ours
         if all(map(_is_plain, args)) and all(map(_is_plain, kwargs.values())):
             return f(*args, **kwargs)
-        made = made or _function(f)
-        return made(*args, **kwargs)
+        ours = ours or _function(f)
+        return ours(*args, **kwargs)
 
     return called
 
@@ -221,21 +221,21 @@ def _searched(f: Any) -> Any:
 def _function(f: FunctionType) -> FunctionType:
     """A function of the same code, among other names."""
     if f in _MADE:
-        made: FunctionType = _MADE[f]
-        return made
+        function: FunctionType = _MADE[f]
+        return function
     home = f.__globals__
     names = {"__builtins__": home["__builtins__"], "__name__": home["__name__"]}
     cells = None if f.__closure__ is None else tuple(map(_cell, f.__closure__))
-    made = _MADE[f] = FunctionType(f.__code__, names, f.__name__, f.__defaults__, cells)
-    functools.update_wrapper(made, f)
-    made.__kwdefaults__ = f.__kwdefaults__
+    function = _MADE[f] = FunctionType(f.__code__, names, f.__name__, f.__defaults__, cells)
+    functools.update_wrapper(function, f)
+    function.__kwdefaults__ = f.__kwdefaults__
     names |= {n: home[n] for n in ("__package__", "__spec__") if n in home}
     names |= {
         n: again(home.get(n, _NUMBERS.get(n)))
         for n in _names(f.__code__)
         if n in home or n in _NUMBERS
     }
-    return made
+    return function
 
 
 def _cell(cell: CellType) -> CellType:
@@ -246,8 +246,8 @@ def _cell(cell: CellType) -> CellType:
         return cell
     if isinstance(held, type) and can_run_again(held):  # super() asks for its class
         _class(held)
-        found: CellType = _MADE[held, "cell"]
-        return found
+        same: CellType = _MADE[held, "cell"]
+        return same
     ours = again(held)
     return cell if ours is held else CellType(ours)
 
@@ -296,21 +296,21 @@ def can_run_again(cls: type) -> bool:
 def _class(cls: type) -> type:
     """A class of the same methods, among other names."""
     if cls in _MADE:
-        made: type = _MADE[cls]
-        return made
+        rewritten: type = _MADE[cls]
+        return rewritten
     bases = tuple(map(again, cls.__bases__))
     if cls in _MADE:  # whose methods name it
         return _class(cls)
     cell = _MADE[cls, "cell"] = CellType()
     slots = ("__dict__", "__weakref__", "__slots__", *getattr(cls, "__slots__", ()))
     kept = {n: v for n, v in vars(cls).items() if n not in slots}
-    made = _MADE[cls] = type(cls.__name__, bases, kept)
-    cell.cell_contents = made
+    rewritten = _MADE[cls] = type(cls.__name__, bases, kept)
+    cell.cell_contents = rewritten
     for name, member in kept.items():
         ours = _member(member)
         if ours is not member:
-            setattr(made, name, ours)
-    return made
+            setattr(rewritten, name, ours)
+    return rewritten
 
 
 def _member(x: Any) -> Any:
@@ -363,8 +363,8 @@ def entered(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         with _as_arrays():
-            found = function(*map(_given, args), **{n: _given(x) for n, x in kwargs.items()})
-        return _suited(found)
+            result = function(*map(_given, args), **{n: _given(x) for n, x in kwargs.items()})
+        return _suited(result)
 
     return called
 
@@ -388,7 +388,7 @@ def of_tensors(cls: type) -> Any:
     theirs_new: Any = cls.__new__
 
     def new(known: Any, *args: Any, **kwargs: Any) -> Any:
-        if known is made and (holds_arrays(args) or holds_arrays(kwargs)):
+        if known is kind and (holds_arrays(args) or holds_arrays(kwargs)):
             return entered(again(cls))(*args, **kwargs)
         plain = theirs_new is object.__new__
         return object.__new__(known) if plain else theirs_new(known, *args, **kwargs)
@@ -405,14 +405,14 @@ def of_tensors(cls: type) -> Any:
         return method
 
     members: dict[str, Any] = {
-        name: asked(name, found)
+        name: asked(name, member)
         for name in dir(cls)
-        if isinstance(found := inspect.getattr_static(cls, name), FunctionType)
+        if isinstance(member := inspect.getattr_static(cls, name), FunctionType)
         and (name == "__call__" or not name.startswith("_"))
     }
     members |= {"__new__": new, "tried": True, "__doc__": cls.__doc__, "__module__": cls.__module__}
-    made = _KNOWN[cls] = type(cls.__name__, (cls,), members)
-    return made
+    kind = _KNOWN[cls] = type(cls.__name__, (cls,), members)
+    return kind
 
 
 def object_of_tensors(x: Any) -> Any:
@@ -420,13 +420,13 @@ def object_of_tensors(x: Any) -> Any:
     return _with_all_of(object.__new__(of_tensors(type(x))), x)
 
 
-def _with_all_of(made: Any, x: Any, change: Any = lambda held: held) -> Any:
+def _with_all_of(copy: Any, x: Any, change: Any = lambda held: held) -> Any:
     """An object that holds what another one does."""
     slots = (name for cls in type(x).__mro__ for name in getattr(cls, "__slots__", ()))
     held = {name: getattr(x, name) for name in slots if hasattr(x, name)}
     for name, value in {**held, **getattr(x, "__dict__", {})}.items():
-        object.__setattr__(made, name, change(value))
-    return made
+        object.__setattr__(copy, name, change(value))
+    return copy
 
 
 _KNOWN: dict[type, type] = {}

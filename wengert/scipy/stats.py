@@ -115,10 +115,10 @@ def _standard_form(theirs: Any) -> Any:
     The rest, random numbers and vectorised searches, is much that a compiled function would have to
     find unchanged at each call.
     """
-    made = object.__new__(type(theirs))
+    standard = object.__new__(type(theirs))
     kept = (int, float, str, type(None))
-    made.__dict__.update({k: v for k, v in vars(theirs).items() if isinstance(v, kept)})
-    return made
+    standard.__dict__.update({k: v for k, v in vars(theirs).items() if isinstance(v, kept)})
+    return standard
 
 
 class Family(_Distribution):
@@ -156,7 +156,7 @@ class Family(_Distribution):
         zero: Any = sum(np.zeros_like(a) for a in args if holds_arrays(a))
         zero = zero + np.zeros(shape, dtype=zero.dtype)  # plain ones may be the larger ones
         try:
-            found = formula(
+            value = formula(
                 *(
                     np.reshape((a if holds_arrays(a) else np.astype(a, zero.dtype)) + zero, (-1,))
                     for a in args
@@ -170,23 +170,23 @@ class Family(_Distribution):
             ) from error
         except _NOT_FOR_TENSORS as error:
             raise undefined(f"scipy.stats.{self.name}.{method}") from error
-        if not holds_arrays(found):
+        if not holds_arrays(value):
             raise undefined(f"scipy.stats.{self.name}.{method}")
-        return np.reshape(found, shape)
+        return np.reshape(value, shape)
 
     def defines(self, method: str) -> bool:
         """Whether a method has its formula."""
         ways = {"pdf": ("pdf", "logpdf"), "ppf": ("ppf",), "isf": ("isf", "ppf")}
-        found = ways.get(method.removeprefix("log").replace("pmf", "pdf"), _TAILS)
-        return not (self.discrete and method in ("ppf", "isf")) and any(map(self.formula, found))
+        names = ways.get(method.removeprefix("log").replace("pmf", "pdf"), _TAILS)
+        return not (self.discrete and method in ("ppf", "isf")) and any(map(self.formula, names))
 
     def _first(self, method: str, *ways: tuple[str, Formula | None]) -> Formula:
         """The first of some formulas that is there, each with what makes of it what is wanted."""
         for where in (self.stated, _ALL):  # what SciPy states of the same may not be for tensors
             for name, after in ways:
-                found = self.formula(name) if name in where else None
-                if found is not None:
-                    return found if after is None else lambda *args, f=found, g=after: g(f(*args))
+                stated = self.formula(name) if name in where else None
+                if stated is not None:
+                    return stated if after is None else lambda *args, f=stated, g=after: g(f(*args))
         raise undefined(f"scipy.stats.{self.name}.{method}")
 
     # ---- arguments --------------------------------------------------------------------------
@@ -508,6 +508,6 @@ _others = otherwise("stats")
 
 @functools.cache
 def __getattr__(name: str) -> Any:
-    found = getattr(scipy.stats, name)
-    known = isinstance(found, (scipy.stats.rv_continuous, scipy.stats.rv_discrete))
+    item = getattr(scipy.stats, name)
+    known = isinstance(item, (scipy.stats.rv_continuous, scipy.stats.rv_discrete))
     return Family(name) if known else _others(name)

@@ -316,9 +316,9 @@ class _Reader:
         return make(self.unpacked(v) for v in content)
 
     def _object(self, name: str, parts: Any) -> Any:
-        made = objects.blank(objects.require(name, self.trusted))
-        self.objects.append(made)  # first: its parts may refer to it
-        return objects.give(made, {name: self.unpacked(part) for name, part in parts})
+        item = objects.blank(objects.require(name, self.trusted))
+        self.objects.append(item)  # first: its parts may refer to it
+        return objects.give(item, {name: self.unpacked(part) for name, part in parts})
 
     def _tensor(self, value: Any) -> Tensor:
         if "p" in value and value["t"] in self.parameters:

@@ -169,10 +169,10 @@ class Keeper:
     def commit(self) -> None:
         """Remember the state; return when all ranks have completed the commit before this one."""
         own = self.own
-        made = self.copied(self.commits[-1].number + 1)
-        if made.shares and own.size() > 1:
+        commit = self.copied(self.commits[-1].number + 1)
+        if commit.shares and own.size() > 1:
             before = (own.rank() - 1) % own.size()
-            made.shares[before] = objects.shifted(made.shares[own.rank()], own)
+            commit.shares[before] = objects.shifted(commit.shares[own.rank()], own)
         most, least = self.largest(self.state.step, -self.state.step)
         if most != -least:
             raise DistError(
@@ -180,7 +180,7 @@ class Keeper:
                 f"to {most}. Each rank takes as many steps as the others; one with fewer data "
                 "takes some of them again."
             )
-        self.commits = [self.commits[-1], made]
+        self.commits = [self.commits[-1], commit]
 
     def largest(self, *numbers: int) -> list[int]:
         """The largest of each number over the ranks."""

@@ -124,32 +124,32 @@ def require(name: str, trusted: bool) -> Any:
 
 def blank(kind: Any) -> Any:
     """An instance of a class, without attributes."""
-    made = object.__new__(kind)
-    if isinstance(made, Module):
-        Module.__init__(made)
-    return made
+    item = object.__new__(kind)
+    if isinstance(item, Module):
+        Module.__init__(item)
+    return item
 
 
-def give(made: Any, state: dict[str, Any]) -> Any:
+def give(item: Any, state: dict[str, Any]) -> Any:
     """The object with its attributes. A module has hooks of its own, which files do not hold."""
-    if isinstance(made, Module):
+    if isinstance(item, Module):
         if any(state.get(name) for name in HOOKS):
             raise pickle.UnpicklingError(
-                f"the file holds a {type(made).__name__} with hooks, which are code: remove them "
+                f"the file holds a {type(item).__name__} with hooks, which are code: remove them "
                 "before saving it, or save its state_dict()"
             )
         state = {name: value for name, value in state.items() if name not in HOOKS}
     for name, value in state.items():
-        object.__setattr__(made, name, value)
-    return made
+        object.__setattr__(item, name, value)
+    return item
 
 
 def function(name: str) -> Any:
     """A function that a layer keeps, such as its activation."""
-    found = getattr(nn.functional, name, None)
-    if found is None:
+    known = getattr(nn.functional, name, None)
+    if known is None:
         raise pickle.UnpicklingError(f"the file names nn.functional.{name}, which does not exist")
-    return found
+    return known
 
 
 def is_function(value: Any) -> bool:
@@ -160,8 +160,8 @@ def is_function(value: Any) -> bool:
 def _own(name: str) -> type | None:
     if name.startswith("torch.nn.modules."):  # a layer of PyTorch's, whose attributes ours have
         return next((k for k in _layers(Module) if k.__name__ == name.rpartition(".")[2]), None)
-    found = _imported(name) if name.startswith("wengert.nn.") else None
-    return Namespace if name == "argparse.Namespace" else found
+    kind = _imported(name) if name.startswith("wengert.nn.") else None
+    return Namespace if name == "argparse.Namespace" else kind
 
 
 def _layers(base: type) -> Iterator[type]:
@@ -180,9 +180,9 @@ def _imported(name: str) -> type | None:
     while module and module not in sys.modules:
         module, _, rest = module.rpartition(".")
         parts.insert(0, rest)
-    found: Any = sys.modules.get(module)
+    item: Any = sys.modules.get(module)
     for part in parts:
-        found = vars(found).get(part) if found is not None else None
-    if isinstance(found, type) and (issubclass(found, Module) or dataclasses.is_dataclass(found)):
-        return found
+        item = vars(item).get(part) if item is not None else None
+    if isinstance(item, type) and (issubclass(item, Module) or dataclasses.is_dataclass(item)):
+        return item
     return None

@@ -80,28 +80,28 @@ def load(
     the folder has no complete checkpoint; KeyError for an entry that is not in it.
     """
     wanted = dict(_entries(state_dict))
-    found = _read(Path(checkpoint_id), wanted)
+    saved = _read(Path(checkpoint_id), wanted)
     with modes.no_grad():
         for key, x in wanted.items():
             if isinstance(x, Tensor):
-                x.copy_(found[key])
+                x.copy_(saved[key])
             else:
-                _put(state_dict, json.loads(key), found[key])
+                _put(state_dict, json.loads(key), saved[key])
 
 
 def read(checkpoint_id: str | os.PathLike[str]) -> dict[str, Any]:
     """All that a checkpoint has, as the nested dictionary that was saved."""
     folder = Path(checkpoint_id)
-    made: dict[str, Any] = {}
+    whole: dict[str, Any] = {}
     for key, value in _read(folder, _index(folder)["entries"]).items():
-        _put(made, json.loads(key), value)
-    return made
+        _put(whole, json.loads(key), value)
+    return whole
 
 
 def latest(folder: str | os.PathLike[str]) -> Path | None:
     """The newest complete checkpoint among the folders in one; None if there is none."""
-    found = [path.parent for path in Path(folder).glob(f"*/{INDEX}")]
-    return max(found, key=lambda p: ((p / INDEX).stat().st_mtime_ns, p.name), default=None)
+    checkpoints = [path.parent for path in Path(folder).glob(f"*/{INDEX}")]
+    return max(checkpoints, key=lambda p: ((p / INDEX).stat().st_mtime_ns, p.name), default=None)
 
 
 def remove(checkpoint_id: str | os.PathLike[str]) -> None:
@@ -133,22 +133,22 @@ def _entries(item: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]
         yield json.dumps(path), item
 
 
-def _put(made: Any, path: list[Any], value: Any) -> None:
+def _put(holder: Any, path: list[Any], value: Any) -> None:
     """Set what lies at the end of a path, through dictionaries and lists."""
     for step, after in zip(path, [*path[1:], None], strict=True):
         last = after is None
         fresh: Any = value if last else ([] if isinstance(after, list) else {})
         if isinstance(step, list):
             (k,) = step
-            if k == len(made):
-                made.append(fresh)
+            if k == len(holder):
+                holder.append(fresh)
             elif last:
-                made[k] = value
-            made = made[k]
+                holder[k] = value
+            holder = holder[k]
         else:
             if last:
-                made[step] = value
-            made = made.setdefault(step, fresh)
+                holder[step] = value
+            holder = holder.setdefault(step, fresh)
 
 
 def _dealt_out(everybody: list[dict[str, int]]) -> dict[str, int]:
@@ -177,11 +177,11 @@ def _read(folder: Path, wanted: Any) -> dict[str, Any]:
     for key in wanted:
         if key not in entries:
             raise KeyError(f"{folder} has no entry {'.'.join(map(str, json.loads(key)))}")
-    found: dict[str, Any] = {}
+    saved: dict[str, Any] = {}
     for rank in sorted({entries[key] for key in wanted}):
         part = load_file(folder / _name(rank))
-        found |= {key: part[key] for key in wanted if entries[key] == rank}
-    return found
+        saved |= {key: part[key] for key in wanted if entries[key] == rank}
+    return saved
 
 
 _lacking(__name__)

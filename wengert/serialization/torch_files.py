@@ -550,23 +550,23 @@ class _Machine:
 
     def do_build(self, _: Any) -> None:
         """The state of an object just made: of NumPy's arrays, and of a state dict its versions."""
-        state, made = self.stack.pop(), self.stack[-1]
-        if type(made) is np.ndarray:
+        state, built = self.stack.pop(), self.stack[-1]
+        if type(built) is np.ndarray:
             version, shape, dtype, fortran, data = state
             dtype = _numpy_dtype(dtype.str)
             if not isinstance(data, bytes):
                 raise self.refusal("an array that holds objects")
-            array: Any = made
+            array: Any = built
             array.__setstate__((int(version), tuple(shape), dtype, bool(fortran), data))
-        elif isinstance(made, np.dtype):
+        elif isinstance(built, np.dtype):
             order = state[1]
-            self.stack[-1] = made.newbyteorder(order) if order in ("<", ">") else made
-        elif any(made is item for item in self.made):
-            objects.give(made, state)
-        elif type(made) is OrderedDict and type(state) is dict and state.keys() <= {"_metadata"}:
-            vars(made).update(state)
+            self.stack[-1] = built.newbyteorder(order) if order in ("<", ">") else built
+        elif any(built is item for item in self.made):
+            objects.give(built, state)
+        elif type(built) is OrderedDict and type(state) is dict and state.keys() <= {"_metadata"}:
+            vars(built).update(state)
         else:
-            raise self.refusal(f"it changes a {type(made).__name__}")
+            raise self.refusal(f"it changes a {type(built).__name__}")
 
     def do_binpersid(self, _: Any) -> None:
         self.stack.append(self.archive.storage(self.stack.pop()))

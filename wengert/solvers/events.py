@@ -118,8 +118,8 @@ class _Search:
         self.walk, self.event, self.direction, self.name = walk, event, direction, name
 
     def number(self, place: Place) -> Any:
-        made = self.event(self.walk.time(place.at), place.y)
-        return array_of(numbers(made), f"the event {self.name}") * np.ones((), self.walk.dtype)
+        value = self.event(self.walk.time(place.at), place.y)
+        return array_of(numbers(value), f"the event {self.name}") * np.ones((), self.walk.dtype)
 
     def behind(self, y: Tensor, first: Any) -> Place:
         """The place behind the step in which the event is."""

@@ -165,8 +165,8 @@ def solve(
         if call.is_watched():
             equation.check(bs)
         return call.result([*system.solve(bs, call.tensors)])
-    made = systems.solved(system, len(call.unknowns), *call.unknowns, *call.arrays)
-    return call.result(made if type(made) is tuple else (made,))
+    solution = systems.solved(system, len(call.unknowns), *call.unknowns, *call.arrays)
+    return call.result(solution if type(solution) is tuple else (solution,))
 
 
 # ---- the solution --------------------------------------------------------------------------
@@ -196,19 +196,19 @@ class _Problem:
         given = [as_given(leaf, x) for leaf, x in zip(call.arrays, arrays[n:], strict=True)]
         with ordinarily():
             answers = _Answers(call, given, self.recorded, scalar=self.kind.of_gradient)
-            made = self.kind.solver(answers, rebuild(call.tree, iter(guess)))
-            if type(made).__name__ in ("OptimizeResult", "RootResults"):
+            x = self.kind.solver(answers, rebuild(call.tree, iter(guess)))
+            if type(x).__name__ in ("OptimizeResult", "RootResults"):
                 raise GradError(
-                    f"{call.name}: the solver returned SciPy's {type(made).__name__}. Return the "
-                    "solution that is in it: .x, or .root."
+                    f"{call.name}: the solver returned SciPy's {type(x).__name__}. Return "
+                    "the solution that is in it: .x, or .root."
                 )
-            leaves = matched(call.tree, made, f"{call.name}: what the solver returns")
-            found = [self._checked(x, like) for x, like in zip(leaves, arrays[:n], strict=True)]
+            leaves = matched(call.tree, x, f"{call.name}: what the solver returns")
+            roots = [self._checked(x, like) for x, like in zip(leaves, arrays[:n], strict=True)]
             if self.recorded:  # the solver may have asked by tensors only, or not at all
-                pairs = zip(call.given, found, strict=True)
+                pairs = zip(call.given, roots, strict=True)
                 given = [x if isinstance(leaf, Tensor) else as_given(leaf, x) for leaf, x in pairs]
                 answers(rebuild(call.tree, iter(given)))
-        return found
+        return roots
 
     def _checked(self, x: Any, like: Any) -> Any:
         name = self.call.name
@@ -251,26 +251,26 @@ class _Answers:
         tensors = any(isinstance(leaf, Tensor) for leaf in leaves)
         if call.kind == calls.TENSOR and not tensors:
             leaves = [wrap(calls.array_of(leaf, lambda: "the unknown")) for leaf in leaves]
-        made = call.value(leaves, self.given)
+        value = call.value(leaves, self.given)
         if not self.scalar:
-            fitting(call, made, leaves)
+            fitting(call, value, leaves)
         if tensors:
-            return made
+            return value
         out: list[Any] = []
-        tree = collect(made, out)
+        tree = collect(value, out)
         if self.recorded and any(isinstance(t, Tensor) and t.requires_grad for t in out):
             raise call.lost()
         return rebuild(tree, iter([t._array[()] if isinstance(t, Tensor) else t for t in out]))
 
 
 def implicit_solution(problem: _Problem, *arrays: Any) -> Any:
-    made = problem.found(tuple(map(as_array, arrays)))  # a compiled function's floats are Python's
-    return tuple(made) if len(made) > 1 else made[0]
+    roots = problem.found(tuple(map(as_array, arrays)))  # a compiled function's floats are Python's
+    return tuple(roots) if len(roots) > 1 else roots[0]
 
 
 def _like_unknowns(problem: _Problem, *arrays: Any) -> Any:
-    made = tuple(np.zeros(x.shape, x.dtype) for x in arrays[: problem.n])
-    return made if len(made) > 1 else made[0]
+    zeros = tuple(np.zeros(x.shape, x.dtype) for x in arrays[: problem.n])
+    return zeros if len(zeros) > 1 else zeros[0]
 
 
 _found = primitive(implicit_solution, opaque=True, result=_like_unknowns)
@@ -431,8 +431,8 @@ class _Flat:
     def packed(self, leaves: Sequence[Any]) -> Any:
         return self.packing.vector([np.asarray(bare(x)) for x in leaves]).astype(np.float64)
 
-    def leaves(self, made: Any) -> list[Any]:
-        return matched(self.tree, made, "what the function returns", in_rows)
+    def leaves(self, value: Any) -> list[Any]:
+        return matched(self.tree, value, "what the function returns", in_rows)
 
     def __call__(self, v: Any) -> Any:
         with modes.no_grad():
@@ -447,8 +447,8 @@ def _default_root(f: Any, x0: Any) -> Any:
     packing = flat.packing
 
     def of_tensors(xs: Tensors) -> Tensors:
-        made = flat.leaves(f(rebuild(flat.tree, iter(xs))))
-        return [x if isinstance(x, Tensor) else wrap(np.asarray(x)) for x in made]
+        leaves = flat.leaves(f(rebuild(flat.tree, iter(xs))))
+        return [x if isinstance(x, Tensor) else wrap(np.asarray(x)) for x in leaves]
 
     def jacobian(v: Any) -> Any:
         _, pull = vjp(of_tensors, flat.tensors(v))
@@ -478,8 +478,8 @@ def _default_fixed_point(f: Any, x0: Any) -> Any:
     rounding = 4 * float(np.finfo(dtype).eps)
 
     def applied(xs: Any) -> list[Any]:
-        made = matched(tree, f(rebuild(tree, iter(xs))), "what the function returns", in_rows)
-        return [_alike(t, x) for t, x in zip(made, xs, strict=True)]
+        values = matched(tree, f(rebuild(tree, iter(xs))), "what the function returns", in_rows)
+        return [_alike(t, x) for t, x in zip(values, xs, strict=True)]
 
     def goes_on(state: Any) -> Any:
         xs, change, steps = state
@@ -506,8 +506,8 @@ def _alike(new: Any, x: Any) -> Any:
 
 
 def _largest(arrays: list[Any]) -> Any:
-    found = [np.max(x) for x in arrays if x.size]
-    return functools.reduce(np.maximum, found, np.zeros(()))
+    maxima = [np.max(x) for x in arrays if x.size]
+    return functools.reduce(np.maximum, maxima, np.zeros(()))
 
 
 def _still_changes(change: Any) -> GradError:

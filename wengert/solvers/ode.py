@@ -121,24 +121,24 @@ def odeint(
     # A program has the loop over steps as it is, and its derivative for either gradient.
     looped = method in METHODS and tracing() is not None
     if looped or (gradient == "direct" and (tensors or not all(map(known, call.unknowns)))):
-        made = _directly(problem, call, times)
+        trajectories = _directly(problem, call, times)
     elif tensors:
         ys = [tensor_of(x) for x in call.unknowns]
-        made = problem.solution(ys, tensor_of(times), call.tensors)
+        trajectories = problem.solution(ys, tensor_of(times), call.tensors)
     else:
         leaves = integrated(problem, times, *call.unknowns, *call.arrays)
-        made = list(leaves) if type(leaves) is tuple else [leaves]
-    return results_of(call, made)
+        trajectories = list(leaves) if type(leaves) is tuple else [leaves]
+    return results_of(call, trajectories)
 
 
 def tensor_of(x: Any) -> Tensor:
     return x if isinstance(x, Tensor) else wrap(x)
 
 
-def results_of(call: Call, made: Sequence[Any]) -> Any:
+def results_of(call: Call, trajectories: Sequence[Any]) -> Any:
     """Trajectories in the kind of the call: those of numbers are arrays."""
     results = calls.Results(call.kind)
-    outs = [tensor_of(x) for x in made]
+    outs = [tensor_of(x) for x in trajectories]
     if call.kind == calls.TENSOR:
         return rebuild(call.tree, iter(outs))
     return rebuild(
@@ -238,10 +238,10 @@ class _Derivative:
         given = [as_given(leaf, x) for leaf, x in zip(call.arrays, parameters, strict=True)]
         if call.kind == calls.TENSOR:
             ys = [tensor_of(np.asarray(y)) for y in ys]
-        made = self.equations(t)(ys, given)
-        if self.recorded and any(x.requires_grad for x in made):
+        slopes = self.equations(t)(ys, given)
+        if self.recorded and any(x.requires_grad for x in slopes):
             raise call.lost()
-        return [x._array for x in made]
+        return [x._array for x in slopes]
 
 
 # ---- directly ------------------------------------------------------------------------------
@@ -264,12 +264,12 @@ def _directly(problem: Problem, call: Call, times: Any) -> list[Any]:
     if known(bare(t)) and known(bare(slope)):
         grid = [float(x) for x in bare(t)]
         moments = [t[i] for i in range(len(grid))] if t.requires_grad or carries(t) else grid
-        made = np.stack(stepwise(options, f, slopes_of(f), y, moments, grid))
+        states = np.stack(stepwise(options, f, slopes_of(f), y, moments, grid))
     elif options.chooses:
-        made = chosen_steps(options.control(), f, slopes_of(f), y, t)
+        states = chosen_steps(options.control(), f, slopes_of(f), y, t)
     else:
-        made = fixed_steps(method, f, y, t, options.step_size, _count(options, bare(t)))
-    return vector.columns(made)
+        states = fixed_steps(method, f, y, t, options.step_size, _count(options, bare(t)))
+    return vector.columns(states)
 
 
 def _count(options: Options, t: Any) -> int | None:

@@ -103,11 +103,11 @@ class Call:
         args, kwargs = self.arguments(arrays)
         return self.f(rebuild(self.tree, iter(x)), *args, **kwargs)
 
-    def result(self, made: Sequence[Any]) -> Any:
+    def result(self, solution: Sequence[Any]) -> Any:
         """The solution in the kind of the call."""
         results = calls.Results(self.kind)
         outs = []
-        for leaf, x in zip(self.given, made, strict=True):
+        for leaf, x in zip(self.given, solution, strict=True):
             t = x if isinstance(x, Tensor) else wrap(x)
             outs.append(t if self.kind == calls.TENSOR else results.like(leaf, t))
         if self.kind == calls.NUMBER:
@@ -127,9 +127,11 @@ class Equations:
         self.value = value
 
     def __call__(self, x: Sequence[Any], arrays: Sequence[Any]) -> Tensors:
-        made = fitting(self.call, self.value(x, arrays), x)
+        leaves = fitting(self.call, self.value(x, arrays), x)
         name = self.call.name
-        return [t if isinstance(t, Tensor) else wrap(calls.array_of(t, lambda: name)) for t in made]
+        return [
+            t if isinstance(t, Tensor) else wrap(calls.array_of(t, lambda: name)) for t in leaves
+        ]
 
     def check(self, x: Sequence[Tensor]) -> None:
         """Once, while recording: the shapes, and that all it depends on is among the arguments."""
@@ -141,9 +143,9 @@ class Equations:
             raise call.lost()
 
 
-def fitting(call: Call, made: Any, x: Sequence[Any]) -> list[Any]:
+def fitting(call: Call, value: Any, x: Sequence[Any]) -> list[Any]:
     """The leaves of what f returned; ShapeError unless they are like those of the unknown."""
-    leaves = matched(call.tree, made, f"{call.name}: what {called(call.f)} returns", in_rows)
+    leaves = matched(call.tree, value, f"{call.name}: what {called(call.f)} returns", in_rows)
     for step, leaf, like in zip(paths(call.tree), leaves, x, strict=True):
         own, shape = tuple(np.shape(bare(leaf))), tuple(np.shape(bare(like)))
         if own != shape:
@@ -154,16 +156,16 @@ def fitting(call: Call, made: Any, x: Sequence[Any]) -> list[Any]:
     return leaves
 
 
-def in_rows(made: Any) -> Any:
+def in_rows(value: Any) -> Any:
     """A list or tuple of numbers, or of arrays of one shape, as an array: SciPy's form of what a
     function of a vector returns. Anything else as it is."""
-    if type(made) not in (list, tuple):
-        return made
-    parts = [in_rows(x) for x in made]
+    if type(value) not in (list, tuple):
+        return value
+    parts = [in_rows(x) for x in value]
     if len({getattr(x, "shape", () if isinstance(x, NUMBERS) else None) for x in parts}) != 1:
-        return made
+        return value
     if not all(hasattr(x, "dtype") or isinstance(x, NUMBERS) for x in parts):
-        return made
+        return value
     # A Python number takes the precision of what is beside it.
     dtype = np.result_type(*[getattr(x, "dtype", x) for x in parts])
     whole = [x if hasattr(x, "dtype") else np.asarray(x, dtype) for x in parts]

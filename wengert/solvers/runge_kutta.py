@@ -469,12 +469,12 @@ def stuck(control: Control, t: Any, end: Any, h: Any, steps: Any, more: str = ""
     t, end, h, steps = next(row for row in rows if row[0] != row[1])
     if steps >= control.max_steps:
         goal = f"t={end:g}, only " if math.isfinite(end) else ""
-        found = f"{control.max_steps} steps did not reach {goal}t={t:g}"
+        trouble = f"{control.max_steps} steps did not reach {goal}t={t:g}"
         cure = "Allow more (max_steps=), loosen rtol and atol, or"
     else:
-        found = f"no step is short enough at t={t:g} (length {h:.1e})"
+        trouble = f"no step is short enough at t={t:g} (length {h:.1e})"
         cure = "The solution may grow without bound or leave where f is defined; or"
     return GradError(
-        f"odeint: {found}. {more}{cure} choose a method for stiff equations, such as "
+        f"odeint: {trouble}. {more}{cure} choose a method for stiff equations, such as "
         'method="rodas4", or SciPy\'s "LSODA" or "BDF".'
     )

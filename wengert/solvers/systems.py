@@ -77,8 +77,8 @@ class System:
 
     def solve(self, b: Sequence[Tensor], parameters: Sequence[Tensor]) -> Tensors:
         """x = A^-1 b, recorded."""
-        made = LinearSolve.apply(self, len(b), *b, *parameters)
-        return list(made)
+        solution = LinearSolve.apply(self, len(b), *b, *parameters)
+        return list(solution)
 
 
 def transpose(apply: Map, like: Tensors) -> Map:
@@ -98,8 +98,8 @@ class LinearSolve(Function):
 
     @staticmethod
     def forward(ctx: Any, system: System, n: int, *tensors: Tensor) -> Any:
-        made = solved(system, n, *[t._array for t in tensors])
-        x = tuple(map(wrap, made if type(made) is tuple else (made,)))
+        solution = solved(system, n, *[t._array for t in tensors])
+        x = tuple(map(wrap, solution if type(solution) is tuple else (solution,)))
         ctx.system, ctx.n, ctx.some = system, n, len(tensors) > n
         ctx.save_for_backward(*tensors[n:], *x)
         ctx.save_for_forward(*tensors[n:], *x)
@@ -166,8 +166,8 @@ def ordinarily(grad: bool = True) -> Any:
 
 
 def _like_b(system: System, n: int, *arrays: Any) -> Any:
-    made = tuple(np.zeros(x.shape, x.dtype) for x in arrays[:n])
-    return made if n > 1 else made[0]
+    zeros = tuple(np.zeros(x.shape, x.dtype) for x in arrays[:n])
+    return zeros if n > 1 else zeros[0]
 
 
 def linear_solution(system: System, n: int, *arrays: Any) -> Any:
@@ -241,8 +241,8 @@ def _product(
     apply = system.map(parameters, [wrap(x) for x in packing.arrays(like)])
 
     def product(v: Vector) -> Vector:
-        made = apply([wrap(x) for x in packing.arrays(v)])
-        return packing.vector([t._array for t in made])
+        products = apply([wrap(x) for x in packing.arrays(v)])
+        return packing.vector([t._array for t in products])
 
     return product
 
@@ -297,8 +297,8 @@ def _matrix(system: System, packing: Packing, parameters: Tensors) -> Vector:
     for k in range(packing.size):
         one = np.zeros(packing.size, packing.dtype)
         one[k] = 1
-        made = apply([wrap(x) for x in packing.arrays(one)])
-        matrix[:, k] = packing.vector([t._array for t in made])
+        column = apply([wrap(x) for x in packing.arrays(one)])
+        matrix[:, k] = packing.vector([t._array for t in column])
     return matrix
 
 

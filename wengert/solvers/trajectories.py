@@ -104,13 +104,13 @@ def walked(
     y, path = packing.vector(ys), Path()
     wanted = path if dense else None
     if len(grid) == 1:
-        made = [y]
+        states = [y]
     elif options.method in SCIPY:
         jacobian = _jacobian(flow, packing) if packing.size <= DENSE else None
-        made = _by_scipy(options, f, jacobian, y, grid, path)
+        states = _by_scipy(options, f, jacobian, y, grid, path)
     else:
-        made = stepwise(options, f, _slopes(flow, packing), y, grid, grid, wanted)
-    columns = zip(*(packing.arrays(v) for v in made), strict=True)
+        states = stepwise(options, f, _slopes(flow, packing), y, grid, grid, wanted)
+    columns = zip(*(packing.arrays(v) for v in states), strict=True)
     return [np.stack(column) for column in columns], lambda t: packing.arrays(path(t))
 
 
@@ -211,13 +211,13 @@ def _trajectory(problem: Problem, times: Any, *arrays: Any) -> Any:
     times = np.asarray(times, np.float64)
     check_times(times)
     with ordinarily(grad=hasattr(problem.flow, "on_arrays")):
-        made, _ = problem.numbers(times.tolist(), arrays[: problem.n], arrays[problem.n :])
-    return tuple(made) if len(made) > 1 else made[0]
+        leaves, _ = problem.numbers(times.tolist(), arrays[: problem.n], arrays[problem.n :])
+    return tuple(leaves) if len(leaves) > 1 else leaves[0]
 
 
 def _like_trajectory(problem: Problem, times: Any, *arrays: Any) -> Any:
-    made = tuple(np.zeros((len(times), *x.shape), x.dtype) for x in arrays[: problem.n])
-    return made if len(made) > 1 else made[0]
+    zeros = tuple(np.zeros((len(times), *x.shape), x.dtype) for x in arrays[: problem.n])
+    return zeros if len(zeros) > 1 else zeros[0]
 
 
 integrated = primitive(_trajectory, opaque=True, result=_like_trajectory)
@@ -231,8 +231,8 @@ class OdeInt(Function):
 
     @staticmethod
     def forward(ctx: Any, problem: Problem, times: Tensor, *tensors: Tensor) -> Any:
-        made = integrated(problem, times._array, *[x._array for x in tensors])
-        out = tuple(map(wrap, made if type(made) is tuple else (made,)))
+        leaves = integrated(problem, times._array, *[x._array for x in tensors])
+        out = tuple(map(wrap, leaves if type(leaves) is tuple else (leaves,)))
         ctx.problem = problem
         ctx.save_for_backward(times, *tensors[problem.n :], *out)
         ctx.save_for_forward(times, *tensors[problem.n :], *out)
@@ -261,9 +261,9 @@ class OdeInt(Function):
                 start = [*y, *a, *[np.zeros_like(parameters[k]) for k in needed]]
                 before = [x[i - 1].detach() for x in out]
                 pair: Any = np.stack([times[i], times[i - 1]])
-                made = adjoint.solution(start, pair, [*parameters, *before])
-                a = [x[1] for x in made[n : 2 * n]]
-                sums = [p + x[1] for p, x in zip(sums, made[2 * n :], strict=True)]
+                ends = adjoint.solution(start, pair, [*parameters, *before])
+                a = [x[1] for x in ends[n : 2 * n]]
+                sums = [p + x[1] for p, x in zip(sums, ends[2 * n :], strict=True)]
         gradients: list[Any] = [None] * len(parameters)
         for k, g in zip(needed, sums, strict=True):
             gradients[k] = g
@@ -287,11 +287,11 @@ class OdeInt(Function):
             ]
             d = [u - s * t[0] for u, s in zip(d, slopes[0], strict=True)]
         beside = _beside(problem, len(parameters), moving)
-        made = beside.solution([*y, *d], times, [*parameters, *[given[k] for k in moving]])[n:]
+        pushed = beside.solution([*y, *d], times, [*parameters, *[given[k] for k in moving]])[n:]
         if t is not None:
             shares = [np.stack([s[j] * t[i] for i, s in enumerate(slopes)]) for j in range(n)]
-            made = [u + s for u, s in zip(made, shares, strict=True)]
-        return tuple(made)
+            pushed = [u + s for u, s in zip(pushed, shares, strict=True)]
+        return tuple(pushed)
 
 
 def _inner(g: Tensor, s: Tensor) -> Any:
@@ -331,9 +331,9 @@ class Adjoint(Problem):
         def flow(t: float, rest: Tensors) -> Tensors:
             return self.flow(t, [*map(wrap, y(t)), *rest], tensors)[n:]
 
-        made, rest = walked(self.options, flow, ys[n:], grid, dense)
+        states, rest = walked(self.options, flow, ys[n:], grid, dense)
         ends = [np.stack(pair) for pair in zip(ys[:n], before, strict=True)]
-        return [*ends, *made], lambda t: [*y(t), *rest(t)]
+        return [*ends, *states], lambda t: [*y(t), *rest(t)]
 
 
 def _beside(problem: Problem, count: int, moving: list[int]) -> Problem:

@@ -54,12 +54,12 @@ class Matrix(csr_array):  # type: ignore[misc]
     def tree_unflatten(cls, pattern: Pattern, parts: tuple[Any, ...]) -> Matrix:
         (data,) = parts
         data = getattr(data, "_array", data)
-        made = cls(pattern.shape, dtype=data.dtype)
+        matrix = cls(pattern.shape, dtype=data.dtype)
         # SciPy may write into these, as eliminate_zeros() does.
-        made.indices, made.indptr = pattern.indices.copy(), pattern.indptr.copy()
-        made.data = data
-        made.has_canonical_format = True
-        return made
+        matrix.indices, matrix.indptr = pattern.indices.copy(), pattern.indptr.copy()
+        matrix.data = data
+        matrix.has_canonical_format = True
+        return matrix
 
     @property
     def _waits(self) -> bool:

@@ -71,14 +71,14 @@ class At:
         for i, arg in enumerate(self.args):
             leaves: list[Any] = []
             tree = collect(arg, leaves)
-            made = []
+            arrays = []
             for leaf in leaves:
                 count = 0
                 if i in self.places:
                     count = math.prod(np.shape(leaf))
-                made.append(_dependent(leaf, first if count else 0, origins, i in self.places))
+                arrays.append(_dependent(leaf, first if count else 0, origins, i in self.places))
                 first += count
-            given.append(rebuild(tree, iter(made)))
+            given.append(rebuild(tree, iter(arrays)))
         with modes.no_grad():
             run = Run(self.name, self.f, self.argnums, tuple(given), {})
         self._check(run)
@@ -139,9 +139,9 @@ class At:
         if self.shape is not None and m != self.shape[0]:
             raise self._misfit("outputs", self.shape[0], f"{called(self.f)} returned {m}")
 
-    def _misfit(self, what: str, expected: int, found: str) -> PatternError:
+    def _misfit(self, what: str, expected: int, actual: str) -> PatternError:
         return PatternError(
-            f"{self.name}: the plan is for {expected} {what}, but {found}. Prepare another one: "
+            f"{self.name}: the plan is for {expected} {what}, but {actual}. Prepare another one: "
             f"wengert.{self.name}(f, x)."
         )
 
@@ -164,8 +164,8 @@ def _dependent(leaf: Any, first: int, origins: Dependence, wanted: bool) -> Any:
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "fc":
         return leaf
     ids = np.arange(first, first + array.size) if first else np.zeros(array.size, np.int64)
-    made = DependentArray(np.array(array, order="C"), ids.reshape(array.shape), origins)
-    return wrap(made) if wanted or isinstance(leaf, Tensor) else made
+    dependent = DependentArray(np.array(array, order="C"), ids.reshape(array.shape), origins)
+    return wrap(dependent) if wanted or isinstance(leaf, Tensor) else dependent
 
 
 # ---- flat vectors ----------------------------------------------------------------------------
@@ -177,12 +177,12 @@ def _split(vectors: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
     return [vectors[:, a:b].reshape(-1, *shape) for (a, b), shape in blocks]
 
 
-def _joined(found: Sequence[Tensor | None], like: Sequence[Any], count: int) -> Any:
+def _joined(tangents: Sequence[Tensor | None], like: Sequence[Any], count: int) -> Any:
     flat = [
         np.zeros((count, math.prod(x.shape)), x.dtype)
         if t is None
         else np.reshape(t._array, (count, -1))
-        for t, x in zip(found, like, strict=True)
+        for t, x in zip(tangents, like, strict=True)
     ]
     return np.concatenate(flat, axis=1)
 

@@ -305,9 +305,9 @@ def _keeps_zero(func: Any, args: Any, kwargs: Any, dtype: Any) -> bool:
         return False  # writes in place
     trial = creation.tensor([0, 1, 2], dtype=dtype)
     try:
-        found = func(trial, *args, **kwargs)
+        whole = func(trial, *args, **kwargs)
         single = [func(part, *args, **kwargs).numpy() for part in trial.split(1)]
-        return bool(np.array_equal(found.numpy(), np.concatenate(single)) and found[0] == 0)
+        return bool(np.array_equal(whole.numpy(), np.concatenate(single)) and whole[0] == 0)
     except (TypeError, ValueError, RuntimeError, AttributeError, IndexError):
         return False
 
@@ -414,11 +414,11 @@ def sparse_csr_tensor(
         )
     places = np.stack([np.repeat(np.arange(len(counts)), counts), columns])
     size = (len(counts), int(places[1].max(initial=-1)) + 1) if size is None else size
-    made = sparse_coo_tensor(
+    matrix = sparse_coo_tensor(
         places, values, size, dtype=dtype, device=device, pin_memory=pin_memory,
         requires_grad=requires_grad,
     )  # fmt: skip
-    return SparseTensor(made._places, made._elements, made._extent, csr=True)
+    return SparseTensor(matrix._places, matrix._elements, matrix._extent, csr=True)
 
 
 def from_dense(x: Tensor) -> SparseTensor:

@@ -224,12 +224,12 @@ class Expression:
 
     def _names(self, given: tuple[str, ...]) -> tuple[str, ...]:
         """The variables in order of appearance; a constant's name is one only if it is given."""
-        found = {
+        names = {
             node.id: None
             for node in _walk(self._tree)  # in reading order
             if isinstance(node, ast.Name) and (node.id in given or node.id not in CONSTANTS)
         }
-        return tuple(found)
+        return tuple(names)
 
     # ---- running --------------------------------------------------------------------------
 

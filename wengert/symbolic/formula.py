@@ -170,11 +170,11 @@ def _formulas(item: Any, names: list[str]) -> Any:
     if isinstance(item, SymbolicArray):
         if not item.ndim:
             return Formula(item.item(), names)
-        made: Any = np.empty(item.shape, object)
+        formulas: Any = np.empty(item.shape, object)
         cells: Any = item.cells
         for index in np.ndindex(*item.shape):
-            made[index] = Formula(cells[index], names)
-        return made
+            formulas[index] = Formula(cells[index], names)
+        return formulas
     if isinstance(item, (tuple, list)):
         return type(item)(_formulas(part, names) for part in item)
     if isinstance(item, dict):

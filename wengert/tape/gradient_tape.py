@@ -358,18 +358,18 @@ class _Question:
         return [None if column[0] is None else stack(list(column)) for column in columns]
 
     def answer(
-        self, found: list[Any], zero: bool, outer: tuple[int, ...] = (), batched: bool = False
+        self, cotangents: list[Any], zero: bool, outer: tuple[int, ...] = (), batched: bool = False
     ) -> Any:
         """What was found, in the containers of the sources."""
 
         def shape(x: Tensor) -> tuple[int, ...]:
             return (x.shape[0], *outer, *x.shape[1:]) if batched else (*outer, *x.shape)
 
-        made = [
+        gradients = [
             eager(wrap(np.zeros(shape(x), x.dtype))) if g is None and zero else eager(g)
-            for g, x in zip(found, self.sources, strict=True)
+            for g, x in zip(cotangents, self.sources, strict=True)
         ]
-        return rebuild(self.tree, iter(made))
+        return rebuild(self.tree, iter(gradients))
 
 
 def _weights(given: Any, count: int) -> list[Any]:

@@ -22,21 +22,19 @@ def constant(value: Any, dtype: Any = None, shape: Any = None) -> EagerTensor:
     >>> constant([1.0, 2.0])
     tensor([1., 2.])
     """
-    made = creation.tensor(np.asarray(value) if isinstance(value, Tensor) else value)
+    x = creation.tensor(np.asarray(value) if isinstance(value, Tensor) else value)
     if dtype is not None:
-        made = made.to(dtype)
+        x = x.to(dtype)
     if shape is not None:
-        made = (
-            made.expand(shape).clone() if made.numel() == 1 else shapes.reshape(made, tuple(shape))
-        )
-    return eager(made)
+        x = x.expand(shape).clone() if x.numel() == 1 else shapes.reshape(x, tuple(shape))
+    return eager(x)
 
 
 def convert_to_tensor(value: Any, dtype: Any = None) -> Any:
     """A tensor of `value`; tensors stay what they are, variables give their value."""
     if isinstance(value, Tensor):
-        made = eager(read(value))
-        return made if dtype is None or made.dtype == dtype else eager(made.to(dtype))
+        x = eager(read(value))
+        return x if dtype is None or x.dtype == dtype else eager(x.to(dtype))
     if isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
         return stack(value)
     return constant(value, dtype)
@@ -45,10 +43,10 @@ def convert_to_tensor(value: Any, dtype: Any = None) -> Any:
 def _of(*args: Any) -> list[Any]:
     """Operands: tensors as they are now, numbers as numbers, anything else as tensors."""
     numbers = (int, float, complex)
-    made = [x if isinstance(x, numbers) else convert_to_tensor(x) for x in args]
-    if not any(isinstance(x, Tensor) for x in made):
-        made[0] = constant(made[0])
-    return made
+    operands = [x if isinstance(x, numbers) else convert_to_tensor(x) for x in args]
+    if not any(isinstance(x, Tensor) for x in operands):
+        operands[0] = constant(operands[0])
+    return operands
 
 
 def _named(function: Callable[..., Any], name: str, said: str) -> Callable[..., EagerTensor]:
@@ -159,5 +157,5 @@ def reduce_prod(x: Any, axis: int | None = None, keepdims: bool = False) -> Eage
     x = _of(x)[0]
     if axis is not None:
         return eager(reductions.prod(x, axis, keepdims))
-    made = reductions.prod(x)
-    return eager(shapes.reshape(made, (1,) * x.ndim) if keepdims else made)
+    product = reductions.prod(x)
+    return eager(shapes.reshape(product, (1,) * x.ndim) if keepdims else product)

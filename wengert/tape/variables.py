@@ -50,11 +50,11 @@ def read(x: Any) -> Any:
 def eager(x: Any) -> Any:
     """A result as an `EagerTensor`: the same array and history."""
     if type(x) is Tensor:
-        made = bare(EagerTensor, x._array, current_node(x))
-        made._origin, made._cell = x._origin, x._cell
+        twin = bare(EagerTensor, x._array, current_node(x))
+        twin._origin, twin._cell = x._origin, x._cell
         if x._tangents is not None:
-            made._tangents = x._tangents
-        return made
+            twin._tangents = x._tangents
+        return twin
     if isinstance(x, (list, tuple)):
         parts = [eager(item) for item in x]
         return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)

@@ -78,11 +78,11 @@ def _shielded(leaf: Any, array: Any, node: Any, lasting: bool) -> Tensor:
         uncounted = not isinstance(leaf, Tensor)  # writes to a tensor are counted, and noticed
         array = array.copy() if lasting and uncounted else array.view()
         array.flags.writeable = False
-    made = wrap(array, node)
+    shielded = wrap(array, node)
     if isinstance(leaf, Tensor):
-        made._cell = cell_of(leaf)  # writes by others to this memory count
-        forward.lend(made, leaf)
-    return made
+        shielded._cell = cell_of(leaf)  # writes by others to this memory count
+        forward.lend(shielded, leaf)
+    return shielded
 
 
 def array_of(leaf: Any, where: Callable[[], str]) -> Any:

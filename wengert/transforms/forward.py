@@ -248,7 +248,7 @@ def by_columns(
     if not parts:  # nothing to differentiate by, but the shape of the output is asked for
         pushed(*(wrap(np.zeros(shape)) for shape in shapes))
     columns = zip(*parts, strict=True) if parts else [()] * len(run.out)
-    made = []
+    by_output = []
     for y, column in zip(run.out, columns, strict=True):
         jacobians: list[Any] = [None] * len(leaves)
         if column and not any(t is None for t in column):
@@ -258,6 +258,6 @@ def by_columns(
                 recorder(np.reshape)(last[..., a:b], (*y._array.shape, *shape))
                 for (a, b), shape in zip(itertools.pairwise(ends), shapes, strict=True)
             ]
-        made.append(run.arranged(argnums, derivatives(run, jacobians, *y._array.shape)))
-    result = rebuild(run.tree, iter(made))
+        by_output.append(run.arranged(argnums, derivatives(run, jacobians, *y._array.shape)))
+    result = rebuild(run.tree, iter(by_output))
     return (result, run.auxiliary()) if has_aux else result

@@ -168,8 +168,8 @@ def _stacked(states: list[dict[str, Any]]) -> dict[str, Any]:
         required = {t.requires_grad for t in tensors}
         if len(required) > 1:
             raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
-        made = stack([t.detach() for t in tensors])
-        result[name] = made.requires_grad_() if required == {True} else made
+        stacked = stack([t.detach() for t in tensors])
+        result[name] = stacked.requires_grad_() if required == {True} else stacked
     return result
 
 

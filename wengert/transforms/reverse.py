@@ -50,13 +50,13 @@ def _gradient(
 
 
 def derivatives(
-    run: Run, found: Sequence[Tensor | None], *before: int, results: Results | None = None
+    run: Run, cotangents: Sequence[Tensor | None], *before: int, results: Results | None = None
 ) -> list[Any]:
     """In the kinds of the arguments; zeros where nothing arrived."""
     results = results or run.results
     return [
         results.like(leaf, calls.zeros(v, *before) if g is None else g)
-        for leaf, v, g in zip(run.leaves, run.variables, found, strict=True)
+        for leaf, v, g in zip(run.leaves, run.variables, cotangents, strict=True)
     ]
 
 

@@ -207,8 +207,8 @@ class Run:
     def arranged(self, argnums: Argnums | None, derivatives: Iterable[Any]) -> Any:
         """Derivatives by the leaves in the containers of the arguments."""
         items = iter(derivatives)
-        made = tuple([rebuild(tree, items) for tree in self.inputs])
-        return made[0] if isinstance(argnums, int) else made
+        arranged = tuple([rebuild(tree, items) for tree in self.inputs])
+        return arranged[0] if isinstance(argnums, int) else arranged
 
     # ---- checks -----------------------------------------------------------------------------
 
@@ -230,9 +230,9 @@ class Run:
                     f"{t.dtype}, which has no derivative. Return it as aux, with has_aux=True."
                 )
 
-    def _untracked(self, found: Any, where: str) -> str:
+    def _untracked(self, output: Any, where: str) -> str:
         return (
-            f"{called(self.f)} returned{_at(where)} {described(found)}, where a tensor computed "
+            f"{called(self.f)} returned{_at(where)} {described(output)}, where a tensor computed "
             "from its arguments was expected. Functions of `math`, float(x), np.array([...]) and "
             "arrays made by np.zeros(n) drop history: use NumPy's functions, np.stack([...]) and "
             "np.zeros_like(x). A constant result may be written 0 * x + c; what is no output may "

@@ -113,12 +113,12 @@ def _of_gradient(name: str, f: Function, primals: Any, vectors: Any) -> tuple[An
     tree = collect(primals, leaves)
     given = matched(tree, vectors, f"{name}: the vector")
     for step, x, v in zip(paths(tree), leaves, given, strict=True):
-        shape, found = (
+        shape, other = (
             _shape(y, f"{name}: the {what}") for y, what in ((x, "argument"), (v, "vector"))
         )
-        if shape != found:
+        if shape != other:
             raise GradError(
-                f"{name}: the vector{step and f' at {step}'} has shape {found}, but the argument "
+                f"{name}: the vector{step and f' at {step}'} has shape {other}, but the argument "
                 f"has shape {shape}."
             )
     if type(primals) is not tuple:

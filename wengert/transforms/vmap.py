@@ -96,10 +96,10 @@ class _Call:
             inside = [_entered(x, d, level) for x, d in zip(leaves, dims, strict=True)]
             with within(level):
                 result = self.f(*rebuild(self.tree, iter(inside)), **self.kwargs)
-            made: list[Any] = []
-            tree = collect(result, made)
-            places = _places(self.name, self.out_dims, tree, len(made), result)
-            outs = [self.taken_out(x, d, level) for x, d in zip(made, places, strict=True)]
+            returned: list[Any] = []
+            tree = collect(result, returned)
+            places = _places(self.name, self.out_dims, tree, len(returned), result)
+            outs = [self.taken_out(x, d, level) for x, d in zip(returned, places, strict=True)]
         return tree, iter(outs), places
 
     def taken_out(self, x: Any, dim: int | None, level: Level) -> Any:
@@ -208,20 +208,20 @@ def _inputs(name: str, in_dims: Dims, args: tuple[Any, ...]) -> Any:
     return leaves, dims, tree, sizes[0]
 
 
-def _spread(tree: Any, dims: Dims, found: list[Any]) -> bool:
+def _spread(tree: Any, dims: Dims, each: list[Any]) -> bool:
     """One dimension for each leaf: an int or None stands for all the leaves below it."""
     if tree is LEAF:
-        found.append(dims)
+        each.append(dims)
         return not isinstance(dims, (tuple, list, dict))
     if dims is None or not isinstance(dims, (tuple, list, dict)):
-        return all(_spread(part, dims, found) for part in tree.parts)
+        return all(_spread(part, dims, each) for part in tree.parts)
     if isinstance(dims, dict):
         if tree.keys is None or set(dims) != set(tree.keys):
             return False
         dims = [dims[key] for key in tree.keys]
     if len(dims) != len(tree.parts):
         return False
-    return all(_spread(part, d, found) for part, d in zip(tree.parts, dims, strict=True))
+    return all(_spread(part, d, each) for part, d in zip(tree.parts, dims, strict=True))
 
 
 def _places(name: str, out_dims: Dims, tree: Any, count: int, result: Any) -> list[Any]:

@@ -225,7 +225,7 @@ class Drawing(Picture):
         titles = [html.escape(vertex.describe()) for vertex in self.graph.vertices]
         return re.sub(
             r'<g id="vertex-(\d+)">',
-            lambda found: f"{found[0]}<title>{titles[int(found[1])]}</title>",
+            lambda vertex: f"{vertex[0]}<title>{titles[int(vertex[1])]}</title>",
             self.drawn("svg", transparent=True).decode(),
         ).replace("</svg>", "<style>text {pointer-events: none}</style>\n</svg>")
 

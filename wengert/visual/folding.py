@@ -191,7 +191,7 @@ def _readers(vertices: list[V], group: Groups[V]) -> dict[V, list[V | Call]]:
         for source in v.inputs:
             if source.is_leaf:
                 readers[source][group[v]] = None
-    return {leaf: list(found) for leaf, found in readers.items()}
+    return {leaf: list(groups) for leaf, groups in readers.items()}
 
 
 def _count(vertices: list[V], group: Groups[V]) -> int:

@@ -198,13 +198,13 @@ def graph(output: Any, names: Names = (), calls: Calls | None = None, boxes: int
     return Graph(shown, place(shown), note)
 
 
-def summarize(box: Vertex, made: Folded[Vertex]) -> None:
+def summarize(box: Vertex, inside: Folded[Vertex]) -> None:
     """Say of a folded box what its last operation returns, and what all of them take."""
-    last = max(made.operations, key=lambda v: v.node.order)
+    last = max(inside.operations, key=lambda v: v.node.order)
     box.shape, box.dtype = last.shape, last.dtype
-    cost = total(v.cost for v in made.operations)
-    if cost is not None or made.call.seconds:
-        box.cost = replace(cost or Cost(), seconds=made.call.seconds)
+    cost = total(v.cost for v in inside.operations)
+    if cost is not None or inside.call.seconds:
+        box.cost = replace(cost or Cost(), seconds=inside.call.seconds)
 
 
 def tensors(item: Any) -> list[Tensor]:
@@ -248,8 +248,8 @@ def _vertex(node: Any, names: dict[int, str]) -> Vertex:
     return Vertex(node, names.get(id(leaf), "leaf"), True, shape=shape, dtype=dtype, leaf=leaf)
 
 
-def _box(made: Folded[Vertex]) -> Vertex:
-    return Vertex(None, made.call.kind, False, path=made.call.path, folded=made)
+def _box(inside: Folded[Vertex]) -> Vertex:
+    return Vertex(None, inside.call.kind, False, path=inside.call.path, folded=inside)
 
 
 def _find_shapes(outputs: list[Tensor], vertices: list[Vertex]) -> str:
@@ -322,18 +322,18 @@ def _kept(value: Any) -> str:
     return text if len(text) <= 60 else f"{type(value).__name__}"
 
 
-def _summary(made: Folded[Vertex]) -> list[str]:
+def _summary(inside: Folded[Vertex]) -> list[str]:
     counts: dict[str, int] = {}
-    for vertex in made.operations:
+    for vertex in inside.operations:
         counts[vertex.name] = counts.get(vertex.name, 0) + 1
     often = sorted(counts.items(), key=lambda pair: -pair[1])
     listed = ", ".join(f"{n} {name}" if n > 1 else name for name, n in often[:8])
     more = ", …" if len(often) > 8 else ""
-    leaves = {id(v.leaf): v for v in made.leaves}.values()
+    leaves = {id(v.leaf): v for v in inside.leaves}.values()
     parameters = [f"{v.name}: {v.size or 'a number'}" for v in leaves]
     numbers = sum(int(np.prod(v.shape or ())) for v in leaves)
     return [
-        *(f"{end} {line}" for end, line in zip(("from", "to"), made.call.lines, strict=False)),
+        *(f"{end} {line}" for end, line in zip(("from", "to"), inside.call.lines, strict=False)),
         f"operations: {listed}{more}",
         *([f"parameters ({numbers:,} numbers):", *parameters[:12]] if parameters else []),
         *([f"and {len(parameters) - 12} more"] if len(parameters) > 12 else []),

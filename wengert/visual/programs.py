@@ -63,10 +63,10 @@ def program_graph(
     """
     steps = [Step(s, k) for k, s in enumerate(program.statements, 1)]
     results = set(program.results)
-    made: dict[Value, Vertex] = {}
+    makers: dict[Value, Vertex] = {}
     for value in (*program.inputs, *program.constants):
         name = program.names.get(value, "constant")
-        made[value] = Vertex(
+        makers[value] = Vertex(
             None, name, True, shape=value.shape, dtype=str(value.dtype), leaf=value
         )
     vertices: list[Vertex] = []
@@ -76,13 +76,13 @@ def program_graph(
             first = step.statement.outputs[0]
             vertex.shape, vertex.dtype = first.shape, str(first.dtype)
             vertex.cost = (costs or {}).get(first)
-        vertex.inputs = list(dict.fromkeys(made[v] for v in step.statement.inputs))
+        vertex.inputs = list(dict.fromkeys(makers[v] for v in step.statement.inputs))
         vertex.is_result = any(v in results for v in step.statement.outputs)
-        made |= dict.fromkeys(step.statement.outputs, vertex)
+        makers |= dict.fromkeys(step.statement.outputs, vertex)
         vertices.append(vertex)
     calls = Calls({})
     calls.made = lines_of(steps)
-    if len({*made.values(), *vertices}) > boxes:
+    if len({*makers.values(), *vertices}) > boxes:
         _divide(vertices, calls)
     leaves = list(dict.fromkeys(v for vertex in vertices for v in vertex.inputs if v.is_leaf))
     everything = [*reversed(vertices), *leaves]
@@ -155,5 +155,5 @@ def _stretch(kind: str, path: str, steps: list[Step], depth: int) -> Call:
     return Call(path, kind, steps[0].order - 1, steps[-1].order + 1, depth)
 
 
-def _box(made: Folded[Vertex]) -> Vertex:
-    return Vertex(None, made.call.kind, False, path=made.call.path, folded=made)
+def _box(inside: Folded[Vertex]) -> Vertex:
+    return Vertex(None, inside.call.kind, False, path=inside.call.path, folded=inside)

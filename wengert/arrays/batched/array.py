@@ -78,14 +78,14 @@ class Level(Kind):
 
     def among(self, values: Iterable[Any]) -> Level | None:
         """The newest level among some arguments."""
-        found = _newest(values, self)
-        return None if found is _ABOVE else found
+        newest = _newest(values, self)
+        return None if newest is _ABOVE else newest
 
     def own(self, function: Any, args: Any, kwargs: Any) -> Any:
-        made = super().own(function, args, kwargs)
-        if made is NotImplemented and (rule := RULES.get(function)) and rule.axes is not None:
+        result = super().own(function, args, kwargs)
+        if result is NotImplemented and (rule := RULES.get(function)) and rule.axes is not None:
             return further(self, function, args, kwargs)
-        return made
+        return result
 
     def elementwise(self, function: Any, args: Any, kwargs: Any) -> Any:
         """On aligned arrays a function that takes each element by itself is what it always is."""
@@ -120,8 +120,8 @@ class Level(Kind):
             if targets[0] is None:
                 raise BatchingError(f"{name} with where= needs out= inside of vmap")
             result = np.where(where, result, targets[0])
-        made = result if isinstance(result, tuple) else (result,)
-        for target, value in zip(targets, made, strict=True):
+        results = result if isinstance(result, tuple) else (result,)
+        for target, value in zip(targets, results, strict=True):
             if target is None:
                 continue
             check_target(self, target, name)
@@ -139,9 +139,9 @@ class Level(Kind):
         raw_x = raw(x, self)
         return BatchedArray(kind_of(raw_x).anew(raw_x), self)
 
-    def alike(self, x: Any, made: Any) -> Any:
+    def alike(self, x: Any, array: Any) -> Any:
         raw_x = raw(x, self)
-        return BatchedArray(kind_of(raw_x).alike(raw_x, raw(made, self).copy()), self)
+        return BatchedArray(kind_of(raw_x).alike(raw_x, raw(array, self).copy()), self)
 
     def arriving(self, g: Any, born: int) -> Any:
         if self.alive and born < self.start:
@@ -157,24 +157,24 @@ class Level(Kind):
 _ABOVE: Any = object()
 
 
-def _newest(values: Iterable[Any], found: Any) -> Any:
+def _newest(values: Iterable[Any], newest: Any) -> Any:
     for x in values:
         kind = type(x)
         if kind is np.ndarray or kind in PLAIN:
             continue
         if kind is BatchedArray:
-            if found is None or x.level.start > found.start:
-                found = x.level
+            if newest is None or x.level.start > newest.start:
+                newest = x.level
         elif kind is list or kind is tuple:
-            found = _newest(x, found)
+            newest = _newest(x, newest)
         elif (
             hasattr(kind, "__array_function__")
             and getattr(kind, "__array_priority__", 0) > Level.priority
         ):
             return _ABOVE
-        if found is _ABOVE:
+        if newest is _ABOVE:
             break
-    return found
+    return newest
 
 
 class Bridge(Node):
@@ -447,13 +447,13 @@ def ndim_of(x: Any) -> int:
     return len(x.shape) if hasattr(x, "shape") else np.ndim(x)
 
 
-def results(level: Level, made: Any) -> Any:
+def results(level: Level, arrays: Any) -> Any:
     """Arrays with the batch in front, as batched ones."""
-    if type(made) in (list, tuple):
-        return type(made)(results(level, item) for item in made)
-    if isinstance(made, tuple):  # a named one
-        return type(made)(*(results(level, item) for item in made))
-    return BatchedArray(made, level)
+    if type(arrays) in (list, tuple):
+        return type(arrays)(results(level, item) for item in arrays)
+    if isinstance(arrays, tuple):  # a named one
+        return type(arrays)(*(results(level, item) for item in arrays))
+    return BatchedArray(arrays, level)
 
 
 def generalized(level: Level, ufunc: Any, inputs: Any, kwargs: Any) -> Any:
@@ -510,17 +510,17 @@ def loop(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
             return type(x)(one(item, i) for item in x)
         return x
 
-    made = [
+    examples = [
         function(*one(args, i), **{k: one(v, i) for k, v in kwargs.items()})
         for i in range(level.size)
     ]
-    if not made:
+    if not examples:
         raise BatchingError(
             f"vmap over no examples: {name_of(function)} has no batched meaning, so that what it "
             "would return is not known"
         )
     try:
-        return _stacked(level, made)
+        return _stacked(level, examples)
     except ValueError as error:
         raise BatchingError(
             f"vmap: the results of {name_of(function)} differ in shape from example to example, at"
@@ -528,16 +528,16 @@ def loop(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
         ) from error
 
 
-def _stacked(level: Level, made: list[Any]) -> Any:
-    first = made[0]
+def _stacked(level: Level, examples: list[Any]) -> Any:
+    first = examples[0]
     if first is None:
         return None
     if isinstance(first, (tuple, list)):
-        if len({len(item) for item in made}) > 1:
+        if len({len(item) for item in examples}) > 1:
             raise ValueError("results of several lengths")
-        parts = [_stacked(level, list(part)) for part in zip(*made, strict=True)]
+        parts = [_stacked(level, list(part)) for part in zip(*examples, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
-    return BatchedArray(np.stack([as_array(item) for item in made]), level)
+    return BatchedArray(np.stack([as_array(item) for item in examples]), level)
 
 
 _told: set[Any] = set()
@@ -629,11 +629,11 @@ def _drawn_singly(level: Level, method: str, draw: Any, args: Any, kwargs: Any) 
             "Methods that return arrays have, such as random, choice and permutation. Call this "
             "one outside of the function that is vmapped."
         )
-    made = [
+    draws = [
         draw(*[one(x, i) for x in args], **{name: one(x, i) for name, x in kwargs.items()})
         for i in range(level.size)
     ]
-    return None if shuffled else BatchedArray(np.stack(made), level)
+    return None if shuffled else BatchedArray(np.stack(draws), level)
 
 
 def _drawn_shape(size: Any, parameters: list[Any], level: Level) -> tuple[int, ...]:

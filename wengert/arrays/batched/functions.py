@@ -64,10 +64,10 @@ def _along(function: Any, level: Level, a: Any, axis: Any = ..., *args: Any, **k
     if axis is None:
         x, axis = np.reshape(a, (-1,)), 0
     x = x if x.ndim else np.reshape(x, (1,))
-    made = function(x.raw, axis_of(axis, x.ndim) + 1, *args, **kwargs)
-    if not a.ndim and made.ndim > 1 and function not in RUNNING.values():
-        made = np.reshape(made, (level.size,))
-    return BatchedArray(made, level)
+    result = function(x.raw, axis_of(axis, x.ndim) + 1, *args, **kwargs)
+    if not a.ndim and result.ndim > 1 and function not in RUNNING.values():
+        result = np.reshape(result, (level.size,))
+    return BatchedArray(result, level)
 
 
 @pattern(np.partition, np.argpartition)
@@ -82,12 +82,12 @@ def _partitioned(function: Any, level: Level, a: Any, kth: Any, axis: Any = -1, 
 @pattern(np.argmax, np.argmin, np.nanargmax, np.nanargmin)
 def _extremum(function: Any, level: Level, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     if axis is None:
-        found = function(np.reshape(a.raw, (level.size, -1)), 1)
+        places = function(np.reshape(a.raw, (level.size, -1)), 1)
         if keepdims:
-            found = np.reshape(found, (level.size, *(1,) * a.ndim))
-        return BatchedArray(found, level)
-    made = function(a.raw, axis_of(axis, a.ndim) + 1, keepdims=bool(keepdims))
-    return BatchedArray(made, level)
+            places = np.reshape(places, (level.size, *(1,) * a.ndim))
+        return BatchedArray(places, level)
+    places = function(a.raw, axis_of(axis, a.ndim) + 1, keepdims=bool(keepdims))
+    return BatchedArray(places, level)
 
 
 @pattern(np.quantile, np.percentile, np.nanquantile, np.nanpercentile)
@@ -95,8 +95,8 @@ def _quantile(function: Any, level: Level, a: Any, q: Any, axis: Any = None, **r
     if not at(a, level) or at(q, level):
         return loop(level, function, (a, q), {"axis": axis, **rest})
     axes = tuple(i + 1 for i in axes_of(axis, a.ndim))
-    made = function(a.raw, q, axis=axes, **rest)
-    return BatchedArray(np.moveaxis(made, np.ndim(q), 0), level)
+    quantiles = function(a.raw, q, axis=axes, **rest)
+    return BatchedArray(np.moveaxis(quantiles, np.ndim(q), 0), level)
 
 
 @means(np.diff)

@@ -95,12 +95,12 @@ def _input(
     rest = (stride, padding, dilation)
     if not at(weight, level):
         whole = (level.size * shape[0], *shape[1:])
-        made = convolution_input(_merged(g.raw, level), weight, whole, *rest, groups)
-        return BatchedArray(_parted(made, level), level)
+        pulled = convolution_input(_merged(g.raw, level), weight, whole, *rest, groups)
+        return BatchedArray(_parted(pulled, level), level)
     whole = (shape[0], level.size * shape[1], *shape[2:])
     many = _channels(raw(g, level), level)
-    made = convolution_input(many, _merged(weight.raw, level), whole, *rest, groups * level.size)
-    return BatchedArray(_unchannelled(made, level), level)
+    pulled = convolution_input(many, _merged(weight.raw, level), whole, *rest, groups * level.size)
+    return BatchedArray(_unchannelled(pulled, level), level)
 
 
 @means(convolution_weight)
@@ -111,8 +111,8 @@ def _weight(
     rest = (stride, padding, dilation)
     many, there = _channels(raw(g, level), level), _channels(raw(x, level), level)
     whole = (level.size * shape[0], *shape[1:])
-    made = convolution_weight(many, there, whole, *rest, groups * level.size)
-    return BatchedArray(_parted(made, level), level)
+    pulled = convolution_weight(many, there, whole, *rest, groups * level.size)
+    return BatchedArray(_parted(pulled, level), level)
 
 
 # ---- windows --------------------------------------------------------------------------------

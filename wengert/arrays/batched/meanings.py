@@ -69,10 +69,10 @@ def _reduce(
         return loop(level, ufunc.reduce, (a,), {"axis": axis, "keepdims": keepdims, **rest})
     rest = {k: _aligned_option(v, a, level) for k, v in rest.items()}
     axes = axes_of(axis, a.ndim)
-    made = ufunc.reduce(
+    reduced = ufunc.reduce(
         a.raw, axis=tuple(i + 1 for i in axes), dtype=dtype, keepdims=keepdims, **rest
     )
-    return BatchedArray(made, level)
+    return BatchedArray(reduced, level)
 
 
 def _aligned_option(x: Any, a: BatchedArray, level: Level) -> Any:
@@ -136,8 +136,8 @@ class Place:
 
     def take(self, x: Any) -> Any:
         """From an array (with the batch in front) to the result with the batch in front."""
-        made = x[self.index]
-        return made if self.moves is None else np.moveaxis(made, *self.moves)
+        taken = x[self.index]
+        return taken if self.moves is None else np.moveaxis(taken, *self.moves)
 
     def put(self, value: Any) -> Any:
         """A value in the order in which the index takes dimensions."""

@@ -41,9 +41,9 @@ def _put_along_axis(level: Level, g: Any, indices: Any, shape: Any, axis: Any) -
 
 @means(normalization.standardize)
 def _standardize(level: Level, x: Any, axes: Any, eps: float) -> Any:
-    found = axes_of(axes, x.ndim)
-    if found == tuple(range(found[0], x.ndim)):  # the last dimensions
-        shifted = tuple(i + 1 for i in found)
+    dims = axes_of(axes, x.ndim)
+    if dims == tuple(range(dims[0], x.ndim)):  # the last dimensions
+        shifted = tuple(i + 1 for i in dims)
         return BatchedArray(normalization.standardize(x.raw, shifted, eps), level)
     return normalization.standardize.plain(x, axes, eps)  # type: ignore[attr-defined]
 

@@ -113,8 +113,8 @@ def _cross(
         axisa = axisb = axisc = axis
     a, b = np.moveaxis(as_array(a), axisa, -1), np.moveaxis(as_array(b), axisb, -1)
     n = max(a.ndim, b.ndim)
-    made: Any = BatchedArray(np.cross(aligned(a, n, level), aligned(b, n, level)), level)
-    return np.moveaxis(made, -1, axisc)
+    product: Any = BatchedArray(np.cross(aligned(a, n, level), aligned(b, n, level)), level)
+    return np.moveaxis(product, -1, axisc)
 
 
 @means(einsum)
@@ -192,8 +192,8 @@ def _solve(level: Level, a: Any, b: Any) -> Any:
         return BatchedArray(np.transpose(np.linalg.solve(a, np.transpose(b.raw))), level)
     column = np.expand_dims(b, -1)
     n = max(a.ndim, 2)
-    made = np.linalg.solve(aligned(a, n, level), aligned(column, n, level))
-    return BatchedArray(made[..., 0], level)
+    solution = np.linalg.solve(aligned(a, n, level), aligned(column, n, level))
+    return BatchedArray(solution[..., 0], level)
 
 
 @means(np.linalg.norm)
@@ -207,8 +207,8 @@ def _norm(level: Level, x: Any, ord: Any = None, axis: Any = None, keepdims: boo
             return BatchedArray(np.reshape(flat, shape), level)
         axis = tuple(range(x.ndim))
     axes = tuple(i + 1 for i in axes_of(axis, x.ndim))
-    made = np.linalg.norm(x.raw, ord, axes if len(axes) > 1 else axes[0], keepdims)
-    return BatchedArray(made, level)
+    norms = np.linalg.norm(x.raw, ord, axes if len(axes) > 1 else axes[0], keepdims)
+    return BatchedArray(norms, level)
 
 
 @means(np.linalg.vector_norm)

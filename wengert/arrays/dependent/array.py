@@ -65,7 +65,7 @@ class Dependence(Origins, Kind):
         ids: Any = np.zeros((), np.int64)
         for x in dependent_in(given):
             ids = self.either(ids, x.ids)
-        return each_made(self, value, ids)
+        return each_dependent(self, value, ids)
 
     def body(self, plain: Any, args: Any, kwargs: Any) -> Any:
         return self._tried(super().body, plain, args, kwargs)
@@ -99,12 +99,12 @@ class Dependence(Origins, Kind):
                     "Give the pattern yourself: pattern=..., a sparse matrix."
                 )
             self.careful.setdefault(_name(function))
-        return each_made(self, value, name)
+        return each_dependent(self, value, name)
 
     # ---- what the engine asks -----------------------------------------------------------------
 
     def alike(self, x: Any, array: Any) -> Any:
-        return made(self, values_of(array), ids_of(array))
+        return dependent(self, values_of(array), ids_of(array))
 
     def arriving(self, g: Any, born: int) -> Any:
         return g.copy()
@@ -224,10 +224,10 @@ class DependentArray(ArrayMethods):
         return numpy.imag(self)
 
     def astype(self, dtype: Any, copy: bool = True, **kwargs: Any) -> DependentArray:  # type: ignore[override]
-        return made(self.origins, self.value.astype(dtype), self.ids.copy())
+        return dependent(self.origins, self.value.astype(dtype), self.ids.copy())
 
     def copy(self, order: str = "C") -> DependentArray:
-        return made(self.origins, self.value.copy(), self.ids.copy())
+        return dependent(self.origins, self.value.copy(), self.ids.copy())
 
     def __copy__(self) -> DependentArray:
         return self.copy()
@@ -245,7 +245,7 @@ def _whole(index: Any) -> Any:
 # ---- helpers of the meanings ----------------------------------------------------------------
 
 
-def made(origins: Dependence, value: Any, ids: Any) -> DependentArray:
+def dependent(origins: Dependence, value: Any, ids: Any) -> DependentArray:
     """A result; only real and complex numbers can depend on anything in a way that has a slope.
 
     Names lie in memory as the values do, so that views of one are views of the other.
@@ -258,13 +258,13 @@ def made(origins: Dependence, value: Any, ids: Any) -> DependentArray:
     return DependentArray(value, names, origins)
 
 
-def each_made(origins: Dependence, value: Any, ids: Any) -> Any:
+def each_dependent(origins: Dependence, value: Any, ids: Any) -> Any:
     """One or several results as dependent arrays, all with these names."""
     if isinstance(value, (tuple, list)):
-        parts = [each_made(origins, part, ids) for part in value]
+        parts = [each_dependent(origins, part, ids) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, (np.ndarray, np.generic)):
-        return made(origins, value, ids)
+        return dependent(origins, value, ids)
     return value
 
 

@@ -18,9 +18,9 @@ from wengert.arrays.dependent.array import (
     Dependence,
     DependentArray,
     constant,
-    each_made,
+    dependent,
+    each_dependent,
     ids_of,
-    made,
     values_of,
 )
 from wengert.arrays.facts import RUNNING
@@ -50,7 +50,7 @@ def _moved(function: Any, origins: Dependence, x: Any, *rest: Any, **kwargs: Any
         return type(value)(DependentArray(v, i, origins) for v, i in zip(value, ids, strict=True))
     if not dtypes.is_inexact(value.dtype) or ids.strides == _scaled(value):
         return DependentArray(value, ids, origins)
-    return made(origins, value, ids)
+    return dependent(origins, value, ids)
 
 
 def _scaled(value: Any) -> tuple[int, ...]:
@@ -66,7 +66,7 @@ def _scaled(value: Any) -> tuple[int, ...]:
 )  # fmt: skip
 def _step(function: Any, origins: Dependence, *args: Any, **kwargs: Any) -> Any:
     """A function that is constant almost everywhere, or returns other numbers of the same shape."""
-    return each_made(origins, function(*values_of(args), **values_of(kwargs)), 0)
+    return each_dependent(origins, function(*values_of(args), **values_of(kwargs)), 0)
 
 
 @pattern(
@@ -87,29 +87,29 @@ def _elementwise(function: Any, origins: Dependence, *args: Any, **kwargs: Any) 
 def _sign(origins: Dependence, x: Any, **kwargs: Any) -> Any:
     """A step; of complex numbers, a turn."""
     ids = x.ids if x.dtype.kind == "c" else 0
-    return made(origins, np.sign(x.value, **kwargs), ids)
+    return dependent(origins, np.sign(x.value, **kwargs), ids)
 
 
 @means(np.full_like)
 def _full_like(origins: Dependence, a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
     value = np.full_like(values_of(a), values_of(fill_value), *args, **kwargs)
-    return made(origins, value, ids_of(fill_value))
+    return dependent(origins, value, ids_of(fill_value))
 
 
 @means(shapes.astype)
 def _astype(origins: Dependence, x: Any, dtype: Any) -> Any:
-    return made(origins, shapes.astype(x.value, dtype), x.ids)
+    return dependent(origins, shapes.astype(x.value, dtype), x.ids)
 
 
 @means(shapes.real_pairs)
 def _real_pairs(origins: Dependence, x: Any) -> Any:
-    return made(origins, shapes.real_pairs(x.value), x.ids[..., None])
+    return dependent(origins, shapes.real_pairs(x.value), x.ids[..., None])
 
 
 @means(shapes.complex_of_pairs)
 def _complex_of_pairs(origins: Dependence, x: Any) -> Any:
     ids = origins.either(x.ids[..., 0], x.ids[..., 1])
-    return made(origins, shapes.complex_of_pairs(x.value), ids)
+    return dependent(origins, shapes.complex_of_pairs(x.value), ids)
 
 
 @means(shapes.as_strided)
@@ -142,7 +142,7 @@ def _multiply(origins: Dependence, a: Any, b: Any, **kwargs: Any) -> Any:
         return origins.elementwise(np.multiply, (a, b), kwargs)
     value = np.multiply(values_of(a), values_of(b), **kwargs)
     one, other = (a, b) if constant(a) else (b, a)
-    return made(origins, value, np.where(_passes(one), other.ids, 0))
+    return dependent(origins, value, np.where(_passes(one), other.ids, 0))
 
 
 @means(np.where)
@@ -150,10 +150,10 @@ def _where(origins: Dependence, condition: Any, *choices: Any) -> Any:
     """One of two; either, if the choice was computed from the inputs."""
     value = np.where(values_of(condition), *values_of(choices))
     if not choices:
-        return each_made(origins, value, 0)
+        return each_dependent(origins, value, 0)
     a, b = map(ids_of, choices)
     chosen = np.where(condition, a, b) if constant(condition) else origins.either(a, b)
-    return made(origins, value, chosen)
+    return dependent(origins, value, chosen)
 
 
 @means(np.select)
@@ -175,7 +175,7 @@ def _join(function: Any, origins: Dependence, arrays: Any, *args: Any, **kwargs:
     value = function(values_of(list(arrays)), *args, **kwargs)
     options = {k: v for k, v in kwargs.items() if k == "axis"}
     ids = function(_nested_ids(arrays), *args, **options)
-    return made(origins, value, ids)
+    return dependent(origins, value, ids)
 
 
 @means(c.pad_with)
@@ -185,7 +185,7 @@ def _pad_with(origins: Dependence, x: Any, before: Any, after: Any, value: Any) 
     if type(value) is DependentArray:
         edge = c.pad_with(np.zeros(ids_of(x).shape, np.int64), before, after, 1) == 1
         ids = np.where(edge, value.ids, ids)
-    return made(origins, numbers, ids)
+    return dependent(origins, numbers, ids)
 
 
 @means(indexing.put)
@@ -193,13 +193,13 @@ def _put(origins: Dependence, x: Any, index: Any, value: Any) -> Any:
     index = values_of(index)
     ids = ids_of(x).copy()
     ids[index] = ids_of(value)
-    return made(origins, indexing.put(values_of(x), index, values_of(value)), ids)
+    return dependent(origins, indexing.put(values_of(x), index, values_of(value)), ids)
 
 
 @means(indexing.overwritten, indexing.refilled)
 def _overwritten(origins: Dependence, old: Any, value: Any) -> Any:
     result = np.broadcast_to(values_of(value), np.shape(old)).copy()
-    return made(origins, result, ids_of(value))
+    return dependent(origins, result, ids_of(value))
 
 
 @means(np.copyto)
@@ -239,7 +239,7 @@ def _adds(adding: Any, taking: Any) -> None:
     def meaning(origins: Dependence, g: Any, *args: Any) -> Any:
         given = values_of(args)
         value = adding(values_of(g), *given)
-        return made(origins, value, _added(origins, taking(g, *given), ids_of(g), value.shape))
+        return dependent(origins, value, _added(origins, taking(g, *given), ids_of(g), value.shape))
 
     means(adding)(meaning)
 
@@ -284,7 +284,7 @@ def _lanes(origins: Dependence, value: Any, x: Any, axis: Any) -> Any:
     """Each element of a reduction depends on all along the dimensions that went."""
     ids = ids_of(x)
     names = origins.along(ids, axes_of(axis, ids.ndim))
-    return each_made(origins, value, names.reshape(np.shape(value)))
+    return each_dependent(origins, value, names.reshape(np.shape(value)))
 
 
 @pattern(
@@ -314,7 +314,7 @@ def _running(
     value = function(values_of(a), axis, *args, **kwargs)
     ids = np.ravel(a.ids) if axis is None or not a.ids.ndim else a.ids
     names = origins.prefixes(ids, 0 if axis is None else axis)
-    return made(origins, value, names.reshape(value.shape))
+    return dependent(origins, value, names.reshape(value.shape))
 
 
 @means(np.ufunc.accumulate)
@@ -325,7 +325,7 @@ def _accumulate(origins: Dependence, ufunc: Any, a: Any, axis: Any = 0, *args: A
 @means(reductions.recurrence)
 def _recurrence(origins: Dependence, a: Any, b: Any, axis: int) -> Any:
     value = reductions.recurrence(values_of(a), values_of(b), axis)
-    return made(origins, value, origins.prefixes(origins.either(ids_of(a), ids_of(b)), axis))
+    return dependent(origins, value, origins.prefixes(origins.either(ids_of(a), ids_of(b)), axis))
 
 
 @means(np.diff)
@@ -349,7 +349,7 @@ def _mixing(function: Any, origins: Dependence, a: Any, *args: Any, **kwargs: An
     if axis is None or type(a) is not DependentArray or not a.ndim:
         return origins.otherwise(function, (a, *args), kwargs)
     value = function(a.value, *values_of(args), **values_of(kwargs))
-    return made(origins, value, origins.along(a.ids, (axis_of(axis, a.ndim),)))
+    return dependent(origins, value, origins.along(a.ids, (axis_of(axis, a.ndim),)))
 
 
 @pattern(
@@ -372,7 +372,7 @@ def _of_matrices(function: Any, origins: Dependence, *args: Any, **kwargs: Any) 
             parts = map(named, part)
             return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
         core = (1,) * (np.ndim(part) - names.ndim)
-        return made(origins, part, np.reshape(names, (*names.shape, *core)))
+        return dependent(origins, part, np.reshape(names, (*names.shape, *core)))
 
     return named(function(*values_of(args), **values_of(kwargs)))
 
@@ -393,7 +393,7 @@ def _matmul(origins: Dependence, a: Any, b: Any, **kwargs: Any) -> Any:
     else:
         rows = origins.along(left, (left.ndim - 1,))
         names = origins.either(rows, origins.along(right, (right.ndim - 2,)))
-    return made(origins, value, np.reshape(names, np.shape(value)))
+    return dependent(origins, value, np.reshape(names, np.shape(value)))
 
 
 _MOST_EDGES = 2**24
@@ -431,7 +431,7 @@ def _tensordot(origins: Dependence, a: Any, b: Any, axes: Any = 2) -> Any:
     rows = origins.along(ids_of(a), tuple(left))
     columns = origins.along(ids_of(b), tuple(right))
     names = origins.either(rows.reshape(-1, 1), columns.reshape(1, -1))
-    return made(origins, value, names.reshape(np.shape(value)))
+    return dependent(origins, value, names.reshape(np.shape(value)))
 
 
 @means(products.einsum)
@@ -449,7 +449,7 @@ def _einsum(origins: Dependence, subscripts: str, operands: Any) -> Any:
         names = origins.either(
             names, ids.reshape([next(sizes) if k in kept else 1 for k in output])
         )
-    return made(origins, value, names)
+    return dependent(origins, value, names)
 
 
 # ---- windows ---------------------------------------------------------------------------------
@@ -469,7 +469,7 @@ def _convolution(
         if type(parameter) is DependentArray:
             each = origins.along(parameter.ids, tuple(range(1, parameter.ndim)))
             names = origins.either(names, each.reshape(-1, *(1,) * (value.ndim - 2)))
-    return made(origins, value, names)
+    return dependent(origins, value, names)
 
 
 @means(c.convolution_input)
@@ -486,7 +486,7 @@ def _convolution_input(
     names = _added(origins, places, origins.along(sources, (2,)), value.shape)
     if type(weight) is DependentArray:
         names = origins.either(names, origins.everything([weight.ids]))
-    return made(origins, value, names)
+    return dependent(origins, value, names)
 
 
 @means(c.convolution_weight)
@@ -500,7 +500,7 @@ def _convolution_weight(
     outward = origins.along(ids_of(g), (0, *spatial)).reshape(groups, -1, 1)
     inward = origins.along(ids_of(x), (0, *spatial)).reshape(groups, 1, -1)
     names = origins.either(outward, inward)
-    return made(origins, value, names.reshape(*value.shape[:2], *(1,) * len(spatial)))
+    return dependent(origins, value, names.reshape(*value.shape[:2], *(1,) * len(spatial)))
 
 
 def _pooled(
@@ -530,26 +530,26 @@ def _unpooled(
 
 @means(c.max_pool)
 def _max_pool(origins: Dependence, x: Any, *windows: Any) -> Any:
-    return made(origins, c.max_pool(x.value, *windows), _pooled(origins, x.ids, *windows))
+    return dependent(origins, c.max_pool(x.value, *windows), _pooled(origins, x.ids, *windows))
 
 
 @means(c.max_collect)
 def _max_collect(origins: Dependence, h: Any, condition: Any, target: Any, *windows: Any) -> Any:
     value = c.max_collect(*values_of((h, condition, target)), *windows)
-    return made(origins, value, _pooled(origins, ids_of(h), *windows))
+    return dependent(origins, value, _pooled(origins, ids_of(h), *windows))
 
 
 @means(c.max_spread)
 def _max_spread(origins: Dependence, g: Any, condition: Any, target: Any, *windows: Any) -> Any:
     value = c.max_spread(*values_of((g, condition, target)), *windows)
-    return made(origins, value, _unpooled(origins, g, value.shape, *windows))
+    return dependent(origins, value, _unpooled(origins, g, value.shape, *windows))
 
 
 @means(c.sum_pool)
 def _sum_pool(origins: Dependence, x: Any, kernel: Any, stride: Any, padding: Any, out: Any) -> Any:
     value = c.sum_pool(x.value, kernel, stride, padding, out)
     ones = (1,) * len(kernel)
-    return made(origins, value, _pooled(origins, x.ids, kernel, stride, padding, ones, out))
+    return dependent(origins, value, _pooled(origins, x.ids, kernel, stride, padding, ones, out))
 
 
 @means(c.sum_spread)
@@ -559,7 +559,7 @@ def _sum_spread(
     value = c.sum_spread(g.value, shape, kernel, stride, padding, out)
     ones = (1,) * len(kernel)
     names = _unpooled(origins, g, shape, kernel, stride, padding, ones, out)
-    return made(origins, value, names)
+    return dependent(origins, value, names)
 
 
 @means(np.convolve)
@@ -574,4 +574,4 @@ def _convolve(origins: Dependence, a: Any, v: Any, mode: Any = "full") -> Any:
     whole = origins.union(targets.ravel(), origins.either(left, right).ravel(), n + m - 1)
     short = min(n, m)
     start = {"full": 0, "same": (short - 1) // 2, "valid": short - 1}[mode]
-    return made(origins, value, whole[start : start + len(value)])
+    return dependent(origins, value, whole[start : start + len(value)])

@@ -190,9 +190,9 @@ def _gathered(
 ) -> _Ragged:
     """The union of the parents' sets for each of `count` names; edge i belongs to `which[i]`."""
     keys = []
-    found = levels[parents]
-    for level in np.unique(found):
-        some = found == level
+    depths = levels[parents]
+    for level in np.unique(depths):
+        some = depths == level
         indptr, indices = kept[int(level)].taken(row[parents[some]])
         keys.append(np.repeat(which[some], np.diff(indptr)) * np.int64(max(n, 1)) + indices)
     merged = _distinct(np.concatenate(keys)) if keys else np.zeros(0, np.int64)

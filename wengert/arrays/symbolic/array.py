@@ -72,9 +72,9 @@ class SymbolicArray(ArrayMethods):
 
     def item(self) -> Term:
         """The term of an array with one element."""
-        found = self.cells.item()
-        assert isinstance(found, Term)
-        return found
+        cell = self.cells.item()
+        assert isinstance(cell, Term)
+        return cell
 
     def astype(self, dtype: Any, **rest: Any) -> SymbolicArray:  # type: ignore[override]
         return SymbolicArray(self.cells.copy())
@@ -123,14 +123,14 @@ def cells_of(x: Any) -> Any:
 def _objects(x: Any) -> Any:
     """An array of terms, of an array of numbers or of terms, or of one of them."""
     if isinstance(x, np.ndarray) and x.dtype == object:
-        made = [term(item) for item in x.ravel().tolist()]
+        terms = [term(item) for item in x.ravel().tolist()]
     else:
-        made = [term(item) for item in np.asarray(x, object).ravel().tolist()]
+        terms = [term(item) for item in np.asarray(x, object).ravel().tolist()]
     cells = np.empty(np.shape(x) if isinstance(x, np.ndarray) else (), object)
     if not cells.ndim:
-        cells[()] = made[0]
-    elif made:
-        cells[...] = np.array([*made, None], object)[:-1].reshape(cells.shape)
+        cells[()] = terms[0]
+    elif terms:
+        cells[...] = np.array([*terms, None], object)[:-1].reshape(cells.shape)
     return cells
 
 
@@ -160,10 +160,10 @@ def _elementwise(function: Function, *inputs: Any, **kwargs: Any) -> SymbolicArr
     if kwargs:
         raise _unavailable(f"{function.__name__} with {', '.join(kwargs)}")
     arrays: Any = np.broadcast_arrays(*map(cells_of, inputs))
-    made = np.empty(arrays[0].shape, object)
-    for index in np.ndindex(made.shape):
-        made[index] = apply(function, *(a[index] for a in arrays))
-    return SymbolicArray(made)
+    cells = np.empty(arrays[0].shape, object)
+    for index in np.ndindex(cells.shape):
+        cells[index] = apply(function, *(a[index] for a in arrays))
+    return SymbolicArray(cells)
 
 
 def _rows(x: Any, axis: Any) -> tuple[np.ndarray[Any, Any], tuple[int, ...], tuple[int, ...]]:
@@ -183,13 +183,13 @@ def _reduced(
     ufunc: Any, x: Any, axis: Any = 0, keepdims: bool = False, **rest: Any
 ) -> SymbolicArray:
     rows, shape, kept = _rows(x, axis)
-    made = np.empty(shape, object)
+    cells = np.empty(shape, object)
     for index in np.ndindex(shape):
         row = rows[index].tolist()
         if not row:
             row = [term(ufunc.identity)]
-        made[index] = functools.reduce(functools.partial(apply, ufunc), row)
-    return SymbolicArray(made.reshape(kept) if keepdims else made)
+        cells[index] = functools.reduce(functools.partial(apply, ufunc), row)
+    return SymbolicArray(cells.reshape(kept) if keepdims else cells)
 
 
 def _accumulated(ufunc: Any, x: Any, axis: int = 0, **rest: Any) -> SymbolicArray:

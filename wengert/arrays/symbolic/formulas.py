@@ -46,20 +46,20 @@ Parts = list[tuple[str, int]]
 
 def put_together(root: Term, symbol: Any, number: Any, call: Callable[[Term, Parts], Any]) -> str:
     """A formula put together from the texts of its parts, each with how tightly it holds."""
-    made: dict[Term, tuple[str, int]] = {}
+    texts: dict[Term, tuple[str, int]] = {}
     for a in ordered([root]):
         if a.is_symbol:
-            made[a] = symbol(a.value), ATOM
+            texts[a] = symbol(a.value), ATOM
         elif a.function is None:
-            made[a] = number(a.value)
+            texts[a] = number(a.value)
         else:
-            made[a] = call(a, [made[part] for part in a.args])
-            if len(made[a][0]) > LIMIT:
+            texts[a] = call(a, [texts[part] for part in a.args])
+            if len(texts[a][0]) > LIMIT:
                 raise ValueError(
                     f"the formula has more than {LIMIT} letters written out. Look at parts of it, "
                     "or simplify it first."
                 )
-    return made[root][0]
+    return texts[root][0]
 
 
 def held(part: tuple[str, int], least: int, brackets: str = "()") -> str:
@@ -202,11 +202,11 @@ def _meanings(sympy: Any) -> dict[Function, Any]:
         "logical_not:Not"
     )
     pairs = (name.partition(":") for name in names.split())
-    found = {getattr(np, ours): getattr(sympy, theirs or ours) for ours, _, theirs in pairs}
+    sense = {getattr(np, ours): getattr(sympy, theirs or ours) for ours, _, theirs in pairs}
     # PyTorch and SymPy call a function by one name, but for sinc, which is sin(x)/x in SymPy.
     alike = vars(sympy.functions).keys() - {"sinc"}
-    found |= {r.function: getattr(sympy, n) for r in RULES.values() for n in r.names if n in alike}
-    return found | {
+    sense |= {r.function: getattr(sympy, n) for r in RULES.values() for n in r.names if n in alike}
+    return sense | {
         np.add: lambda a, b: a + b,
         np.subtract: lambda a, b: a - b,
         np.multiply: lambda a, b: a * b,
@@ -232,17 +232,17 @@ def to_sympy(root: Term) -> Any:
     import sympy
 
     meanings = _meanings(sympy)
-    made: dict[Term, Any] = {}
+    expressions: dict[Term, Any] = {}
     for a in ordered([root]):
         if a.is_symbol:
-            made[a] = sympy.Symbol(a.value, real=True)
+            expressions[a] = sympy.Symbol(a.value, real=True)
         elif a.function is None:
-            made[a] = sympy.nsimplify(a.value, rational=True)
+            expressions[a] = sympy.nsimplify(a.value, rational=True)
         elif a.function in meanings:
-            made[a] = meanings[a.function](*(made[part] for part in a.args))
+            expressions[a] = meanings[a.function](*(expressions[part] for part in a.args))
         else:
             raise ValueError(
                 f"{name_of(a.function)} has no counterpart in SymPy that is known here. Write it "
                 "with arithmetic and elementary functions to simplify the formula."
             )
-    return made[root]
+    return expressions[root]

@@ -83,12 +83,12 @@ _known: weakref.WeakValueDictionary[Any, Term] = weakref.WeakValueDictionary()
 
 def _new(function: Function | None, args: tuple[Term, ...], value: Any) -> Term:
     key = (function, args, type(value), repr(value))
-    found = _known.get(key)
-    if found is None:
-        found = Term()
-        found.function, found.args, found.value = function, args, value
-        _known[key] = found
-    return found
+    new = _known.get(key)
+    if new is None:
+        new = Term()
+        new.function, new.args, new.value = function, args, value
+        _known[key] = new
+    return new
 
 
 def symbol(name: str) -> Term:
@@ -112,8 +112,8 @@ def apply(function: Function, *args: Term) -> Term:
     if all(a.is_number for a in args):
         return _computed(function, args)
     short = _SHORT.get(function)
-    found = short(*args) if short else None
-    return _new(function, args, None) if found is None else found
+    shorter = short(*args) if short else None
+    return _new(function, args, None) if shorter is None else shorter
 
 
 def _computed(function: Function, args: tuple[Term, ...]) -> Term:
@@ -215,18 +215,18 @@ _SHORT: dict[Function, Callable[..., Term | None]] = {
 
 def ordered(roots: Iterable[Term]) -> list[Term]:
     """The terms that these consist of, each once, parts first. Formulas may be any depth."""
-    found: dict[Term, None] = {}
+    terms: dict[Term, None] = {}
     stack = [(root, False) for root in reversed(list(roots))]
     while stack:
         a, done = stack.pop()
-        if a in found:
+        if a in terms:
             continue
         if done:
-            found[a] = None
+            terms[a] = None
         else:
             stack.append((a, True))
-            stack.extend((part, False) for part in reversed(a.args) if part not in found)
-    return list(found)
+            stack.extend((part, False) for part in reversed(a.args) if part not in terms)
+    return list(terms)
 
 
 def written_size(root: Term) -> int:
@@ -244,10 +244,10 @@ def shared_size(roots: Iterable[Term]) -> int:
 
 def evaluated(roots: list[Term], values: dict[str, Any]) -> list[Any]:
     """The numbers that formulas have for these values of their symbols."""
-    found: dict[Term, Any] = {}
+    numbers: dict[Term, Any] = {}
     for a in ordered(roots):
         if a.function is not None:
-            found[a] = a.function(*(found[part] for part in a.args))
+            numbers[a] = a.function(*(numbers[part] for part in a.args))
         else:
-            found[a] = values[a.value] if a.is_symbol else a.value
-    return [found[root] for root in roots]
+            numbers[a] = values[a.value] if a.is_symbol else a.value
+    return [numbers[root] for root in roots]

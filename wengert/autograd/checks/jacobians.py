@@ -167,11 +167,11 @@ def pushed(func: Function, inputs: Sequence[Any], tangents: dict[int, Any]) -> l
                 tangent = tangents.get(i, np.zeros_like(x._array))
                 x = primal if tangent is None else forward_ad.make_dual(primal, _tensor(tangent))
             arguments.append(x)
-        made = []
+        pairs = []
         for y in inexact(as_tuple(func(*arguments))):
             primal, tangent = forward_ad.unpack_dual(y)
-            made.append((primal, tangent))
-        return made
+            pairs.append((primal, tangent))
+        return pairs
 
 
 def _tensor(tangent: Any) -> Tensor:

@@ -193,8 +193,8 @@ def _in_a_batch(run: Callable[[], Any], told: str) -> Any:
             ) from error
 
 
-def _same_batch(i: int, j: int, found: Tensor | None, expected: np.ndarray, told: str) -> None:
-    got = np.zeros_like(expected) if found is None else found._array
+def _same_batch(i: int, j: int, actual: Tensor | None, expected: np.ndarray, told: str) -> None:
+    got = np.zeros_like(expected) if actual is None else actual._array
     if not np.allclose(got, expected):
         raise GradcheckError(
             f"For output {i} and input {j}:\n\n{told}\n\nGot:\n{wrap(got)}\n\n"
