@@ -104,7 +104,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     if not choice.is_batched(array):
         return branches[min(max(int(array), 0), last)](*given)
     results = results_of(branches, given, "wg.switch", names)
-    made = results[last]
+    chosen = results[last]
     for k in range(last - 1, -1, -1):
-        made = choice.chosen(array <= k, results[k], made)
-    return made
+        chosen = choice.chosen(array <= k, results[k], chosen)
+    return chosen

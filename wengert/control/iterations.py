@@ -180,7 +180,7 @@ class Iterations:
             self._hold(lists)
             try:
                 item = self.loop.item(self.loop.items, index, iter(row))
-                made = self.world.called(function, item, *[now[name] for name in self.site.names])
+                news = self.world.called(function, item, *[now[name] for name in self.site.names])
                 told = self.world.effects[begun:]
                 after = [part.place.read(()) for part in self.writes.parts]
                 self._check_held(lists)
@@ -190,8 +190,8 @@ class Iterations:
                 del self.world.effects[begun:]
                 if not self.over:
                     self._take_back()
-            self._learn(told, made, now, variables)
-            new = dict(zip(self.site.carried, made, strict=True))
+            self._learn(told, news, now, variables)
+            new = dict(zip(self.site.carried, news, strict=True))
             carried = [new[name] for name in self.carried]
             self._check_containers([variables, before, tails], leaves)
             self._check_containers_apart([carried, after, *(x.new for x in lists)])
@@ -225,24 +225,24 @@ class Iterations:
         if self.writes.learn(changes):
             raise Learned
 
-    def _learn(self, told: list[Any], made: Any, now: Any, variables: list[Any]) -> None:
+    def _learn(self, told: list[Any], news: Any, now: Any, variables: list[Any]) -> None:
         """What the trace was told of, and which variables kept what they held."""
-        found = []
+        parts = []
         for place, _ in told:
             if place is None:
                 raise TracingError("the body of a loop changes a container from outside")
             if key_of(place) not in self.stood:
                 raise StateError("the first iteration of a loop writes something outside")
-            found.append(Part(place, None, outside=True))
+            parts.append(Part(place, None, outside=True))
         kept = {
             name
-            for name, x, new in zip(self.site.carried, self._given(variables), made, strict=True)
+            for name, x, new in zip(self.site.carried, self._given(variables), news, strict=True)
             if x is new and isinstance(x, CHANGEABLE) and name not in self.objects
         }
         self.writes.objects |= kept
-        if self.writes.learn(found) or kept:
+        if self.writes.learn(parts) or kept:
             raise Learned
-        for name, new in zip(self.site.carried, made, strict=True):
+        for name, new in zip(self.site.carried, news, strict=True):
             if name in self.objects and new is not now[name]:
                 raise TracingError("the body of a loop replaces a container that it changes")
 
@@ -252,16 +252,16 @@ class Iterations:
 
     def _check_containers(self, given: Any, leaves: list[Any]) -> None:
         """The containers of a state are made for each iteration, so none is changed."""
-        found: list[Any] = []
-        if collect(given, found) != self.tree or any(
-            a is not b for a, b in zip(found, leaves, strict=True)
+        present: list[Any] = []
+        if collect(given, present) != self.tree or any(
+            a is not b for a, b in zip(present, leaves, strict=True)
         ):
             raise TracingError("the body of a loop changes a container of its state")
 
-    def _check_containers_apart(self, made: Any) -> None:
+    def _check_containers_apart(self, returned: Any) -> None:
         """Each container that an iteration makes has one name: after the loop there are copies."""
-        found = [id(x) for x in containers_in(made)]
-        if len(found) > len(set(found)) or not self.around.held.keys().isdisjoint(found):
+        ids = [id(x) for x in containers_in(returned)]
+        if len(ids) > len(set(ids)) or not self.around.held.keys().isdisjoint(ids):
             raise TracingError("the body of a loop gives one container two names")
 
     def _next(self, new: Any, leaves: list[Any], index: Any) -> list[Any]:
@@ -288,12 +288,12 @@ class Iterations:
         ys: list[Any] = []
         self.appended = []
         for growing in lists:
-            found: list[Any] = []
-            tree = collect(growing.new, found)
+            new: list[Any] = []
+            tree = collect(growing.new, new)
             if len(growing.new) != growing.grown.count:
                 raise TracingError("the iterations of a loop append differently many items")
             kinds: list[Any] = []
-            for x in found:
+            for x in new:
                 if isinstance(x, TracedArray) and x.weak:
                     line = line_through(self.trace, x.value, index.value)
                     if line is None:
@@ -357,8 +357,8 @@ class Iterations:
             return
         refuse = functools.partial(_stop, self.world, Unrolled(self.site, self.loop.most))
         arrays = [finals[k] if k >= 0 else ys[m] for k, m, _ in self.shared]
-        found = [storage_of(x) for x in (*arrays, *rows, *self.leaves)]
-        for s in (*found, *(s for _, _, s in self.shared)):
+        storages = [storage_of(x) for x in (*arrays, *rows, *self.leaves)]
+        for s in (*storages, *(s for _, _, s in self.shared)):
             if s is not None:
                 self.trace.apart[s] = refuse
 
@@ -389,11 +389,11 @@ class Holes:
             s.value = value
             s.writes += 1  # views have to look again
 
-    def check(self, made: list[Any]) -> None:
-        found = {v for x in made if (s := storage_of(x)) is not None for v in [s.value]}
+    def check(self, results: list[Any]) -> None:
+        read = {v for x in results if (s := storage_of(x)) is not None for v in [s.value]}
         for s in self.trace.program.statements:
-            found.update(values_in((s.args, s.kwargs)))
-        if not found.isdisjoint(self.holes):
+            read.update(values_in((s.args, s.kwargs)))
+        if not read.isdisjoint(self.holes):
             raise TracingError("the body of a loop reads an array that it writes by another name")
 
 

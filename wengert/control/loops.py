@@ -197,13 +197,13 @@ def _rows_differ(f: Any) -> tuple[str, str, Any]:
     return "a result of wg.scan", "that of a later iteration", f
 
 
-def _pair(made: Any, f: Any) -> Any:
-    if type(made) is not tuple or len(made) != 2:
+def _pair(pair: Any, f: Any) -> Any:
+    if type(pair) is not tuple or len(pair) != 2:
         raise StateError(
             f"the body of wg.scan, {getattr(f, '__name__', f)}, has to return a pair (carry, y), "
-            f"but returned {type(made).__name__}. Return (carry, None) if there is no y."
+            f"but returned {type(pair).__name__}. Return (carry, None) if there is no y."
         )
-    return made
+    return pair
 
 
 def _has_tensors(*states: Any) -> bool:
@@ -218,9 +218,9 @@ def _no_rows(f: Any, init: Any, xs: Any, tensors: bool) -> Any:
     tree = collect(xs, leaves)
     blank = [_zeros(x, x.shape[1:]) for x in leaves]
     ys: list[Any] = []
-    made = collect(_pair(f(init, rebuild(tree, iter(blank))), f)[1], ys)
+    structure = collect(_pair(f(init, rebuild(tree, iter(blank))), f)[1], ys)
     empty = (_zeros(y, (0, *np.shape(bare(y))), tensors) for y in ys)
-    return rebuild(made, empty)
+    return rebuild(structure, empty)
 
 
 def _zeros(like: Any, shape: Any, tensors: bool = False) -> Any:
@@ -274,8 +274,8 @@ def associative_scan(
     prefixes = _Prefixes(fn, form, axes)
     if reverse:
         leaves = prefixes.backwards(leaves)
-    made = prefixes.of(leaves)
-    return rebuild(form.tree, iter(prefixes.backwards(made) if reverse else made))
+    prefix = prefixes.of(leaves)
+    return rebuild(form.tree, iter(prefixes.backwards(prefix) if reverse else prefix))
 
 
 def _turned(leaves: list[Any], axes: list[int]) -> list[Any]:
@@ -319,10 +319,10 @@ class _Prefixes:
 
     def _combined(self, a: list[Any], b: list[Any]) -> list[Any]:
         tree = self.form.tree
-        made = self.fn(rebuild(tree, iter(a)), rebuild(tree, iter(b)))
-        found, form = split(made, "what fn of wg.associative_scan returns: result")
+        combined = self.fn(rebuild(tree, iter(a)), rebuild(tree, iter(b)))
+        parts, form = split(combined, "what fn of wg.associative_scan returns: result")
         agreed(split(rebuild(tree, iter(b)), "elems")[1], form, self._tell)
-        return found
+        return parts
 
     def _tell(self) -> tuple[str, str, Any]:
         return "a part of elems of wg.associative_scan", "what fn returns", self.fn
@@ -334,12 +334,12 @@ class _Prefixes:
     def _alternating(self, even: list[Any], odd: list[Any]) -> list[Any]:
         """Rows of both in turns; there may be one more of the first."""
         m = odd[0].shape[self.axes[0]]
-        made = []
+        rows = []
         for a, b, axis in zip(even, odd, self.axes, strict=True):
             before = (slice(None),) * axis
             pairs = np.stack([a[(*before, slice(0, m))], b], axis + 1)
             shape = (*b.shape[:axis], 2 * m, *b.shape[axis + 1 :])
-            made.append(
+            rows.append(
                 np.concatenate([np.reshape(pairs, shape), a[(*before, slice(m, None))]], axis)
             )
-        return made
+        return rows

@@ -118,22 +118,22 @@ class Loop:
 
         def asked(state: list[Any]) -> Any:
             """The condition, for each example of the vmaps around."""
-            found = array_of(test(rebuild(form.tree, iter(state))), f"the condition of {self.what}")
-            return np.not_equal(_held(found, self.trace), 0)
+            truth = array_of(test(rebuild(form.tree, iter(state))), f"the condition of {self.what}")
+            return np.not_equal(_held(truth, self.trace), 0)
 
         batched = False
 
         def holds(state: list[Any]) -> Any:
             nonlocal batched
-            found = asked(state)
-            batched = is_batched(found)
+            truth = asked(state)
+            batched = is_batched(truth)
             if batched and any(s.acts and s.outputs for s in self.trace.program.statements):
                 raise TracingError(
                     f"the condition of {self.what} draws random numbers inside of vmap in a "
                     f"compiled function, at\n  {line_of(*here())}\nIt is asked twice there: draw "
                     "them in the body, and keep them in the state."
                 )
-            return self.trace.as_array(anywhere(found))
+            return self.trace.as_array(anywhere(truth))
 
         def following(state: list[Any]) -> list[Any]:
             news = self._body(None, state, []).state
@@ -259,13 +259,13 @@ def branched(
     def alike(results: list[list[Any]]) -> list[Any]:
         return [_converter(trace, column) for column in zip(*results, strict=True)]
 
-    made = choice(trace, index, [partial(run, k) for k in range(len(functions))], alike)
+    taken = choice(trace, index, [partial(run, k) for k in range(len(functions))], alike)
     if len(watch.active().world.effects) > effects:
         raise StateError(
             f"a branch of {what} writes to something outside of it, which a compiled function "
             f"would do in any case, at\n  {line_of(*here())}\nReturn it as part of the result."
         )
-    return rebuild(forms[-1].tree, iter(made))
+    return rebuild(forms[-1].tree, iter(taken))
 
 
 def _converter(trace: Trace, column: Any) -> Any:

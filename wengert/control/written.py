@@ -85,10 +85,10 @@ class Reached:
 
     def holders(self, items: list[Any]) -> list[Any]:
         """The places that hold a list."""
-        found = [place for _, held in self.held.values() for place, part in held if part is items]
-        if None in found:
+        places = [place for _, held in self.held.values() for place, part in held if part is items]
+        if None in places:
             raise TracingError("a list that grows is held where it cannot be replaced")
-        return found
+        return places
 
 
 def _changes(x: Any) -> TracingError:
@@ -219,16 +219,16 @@ class Writes:
     def learn(self, changes: Any) -> bool:
         """Take note of changes; whether one was not known. Then leaves have other numbers."""
         known = {key_of(part.place) for part in self.parts} | {id(g.items) for g in self.lists}
-        found = False
+        news = False
         for change in changes:
             is_list = type(change) is Grown
             if (id(change.items) if is_list else key_of(change.place)) not in known:
                 (self.lists if is_list else self.parts).append(change)
                 known.add(id(change.items) if is_list else key_of(change.place))
-                found = True
-        if found:
+                news = True
+        if news:
             self.counts, self.in_place = {}, set()
-        return found
+        return news
 
 
 def rows_of(array: Any) -> list[Any]:
@@ -251,8 +251,8 @@ def line_through(trace: Trace, value: Any, index: Value) -> tuple[int, int] | No
         return (0, value) if type(value) is int else None
     if value is index:
         return 1, 0
-    made = {s.outputs[0]: s for s in trace.program.statements if s.outputs}
-    s = made.get(value)
+    makers = {s.outputs[0]: s for s in trace.program.statements if s.outputs}
+    s = makers.get(value)
     if s is None or s.function not in _LINES or not value.weak:
         return None
     parts = [line_through(trace, x, index) for x in s.args]

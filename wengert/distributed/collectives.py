@@ -52,10 +52,10 @@ class Collective:
     @functools.cached_property
     def transpose(self) -> Collective:
         """The collective that takes cotangents back, which are summed where blocks were copied."""
-        (found,) = (
+        (back,) = (
             c for c in COLLECTIVES.values() if (c.brings, c.gets) == (self.gets, self.brings)
         )
-        return found
+        return back
 
     def result_shape(self, shape: Sequence[int], size: int) -> tuple[int, ...]:
         """The shape of what a rank gets that brings an array of this shape."""
@@ -132,7 +132,7 @@ class ReduceOp(enum.Enum):
 
     def combined(self, blocks: Sequence[Any]) -> Any:
         """The blocks, combined in the order of the ranks."""
-        made = blocks[0].copy()
+        total = blocks[0].copy()
         for block in blocks[1:]:
-            made = self.function(made, block)
-        return made
+            total = self.function(total, block)
+        return total

@@ -73,8 +73,8 @@ class ProcessGroup:
         self.ranks = tuple(range(carrier.size))
         self._watching = [m for m in self._watching if m() is not None]
         for method in self._watching:
-            if (found := method()) is not None:
-                found()
+            if (notify := method()) is not None:
+                notify()
 
     def usable(self, what: str) -> ProcessGroup:
         if self.ended:
@@ -144,18 +144,18 @@ _process: list[Member] = []  # one at most
 
 def member() -> Member | None:
     """The rank that runs here, if it has joined a group."""
-    found = getattr(_thread, "member", None)
-    return found or (_process[-1] if _process else None)
+    own = getattr(_thread, "member", None)
+    return own or (_process[-1] if _process else None)
 
 
 def joined(what: str) -> Member:
-    found = member()
-    if found is None:
+    own = member()
+    if own is None:
         raise ValueError(
             f"{what}: Default process group has not been initialized, please make sure to call "
             "init_process_group. With the backend 'threads', each thread calls it."
         )
-    return found
+    return own
 
 
 def resolve(group: Any, what: str) -> ProcessGroup:
@@ -192,8 +192,8 @@ NON_MEMBER = NonMember()
 class _WorldOf(type):
     @property
     def WORLD(cls) -> ProcessGroup | None:
-        found = member()
-        return None if found is None else found.world
+        own = member()
+        return None if own is None else own.world
 
 
 class GroupMember(metaclass=_WorldOf):
@@ -294,8 +294,8 @@ def new_group(
     carrier = world.carrier.split(chosen, wait)
     if carrier is None:
         return NON_MEMBER
-    made = here_.groups[key] = ProcessGroup(key, carrier, chosen, wait, world.backend)
-    return made
+    group = here_.groups[key] = ProcessGroup(key, carrier, chosen, wait, world.backend)
+    return group
 
 
 def new_subgroups(group_size: int | None = None, group: Any = None, **settings: Any) -> Any:
@@ -315,9 +315,9 @@ def new_subgroups_by_enumeration(
     group_desc: str | None = None,
 ) -> Any:
     """The group of this rank, and all that were made."""
-    made = [new_group(ranks, timeout, backend) for ranks in ranks_per_subgroup_list]
-    mine = next((g for g in made if isinstance(g, ProcessGroup)), None)
-    return mine, made
+    groups = [new_group(ranks, timeout, backend) for ranks in ranks_per_subgroup_list]
+    mine = next((g for g in groups if isinstance(g, ProcessGroup)), None)
+    return mine, groups
 
 
 # ---- ranks that are lost -------------------------------------------------------------------------
@@ -330,8 +330,8 @@ def agreed(well: bool) -> bool:
     """
     here_ = joined("agreed")
     if not well:
-        for made in here_.groups.values():
-            made.carrier.revoke()
+        for group in here_.groups.values():
+            group.carrier.revoke()
     return here_.world.carrier.agreed(well, here_.world.timeout)
 
 
@@ -440,8 +440,8 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def get_pg_count() -> int:
-    found = member()
-    return 0 if found is None else len(found.groups)
+    own = member()
+    return 0 if own is None else len(own.groups)
 
 
 # ---- ranks that are threads --------------------------------------------------------------------
@@ -506,8 +506,8 @@ _RUNS = itertools.count()
 
 def _forked() -> None:
     for left in _process:
-        for made in left.groups.values():
-            made.ended = (
+        for group in left.groups.values():
+            group.ended = (
                 "belongs to another process: this one was forked after MPI's start. Fork before "
                 "init_process_group, or start processes by 'spawn'"
             )

@@ -160,7 +160,7 @@ def measured(
     slows one down is not the network.
     """
     ranks = get_world_size(group)
-    found: list[tuple[float, int, float]] = []
+    measurements: list[tuple[float, int, float]] = []
     for size in sizes:
         x = wrap(np.zeros(max(1, size // 8)))
         seconds = wrap(np.zeros(repeats))
@@ -170,8 +170,8 @@ def measured(
             all_reduce(x, group=group)
             seconds._array[k] = time.perf_counter() - start
         all_reduce(seconds, ReduceOp.MAX, group)
-        found.append((x._array.nbytes, ranks, float(seconds._array.min())))
-    return found
+        measurements.append((x._array.nbytes, ranks, float(seconds._array.min())))
+    return measurements
 
 
 # ---- what a step takes --------------------------------------------------------------------------

@@ -471,9 +471,9 @@ class Mpi(Transport):
         whom = "any rank" if source is None else f"rank {source}"
         what = lambda: f"recv of {array.dtype}{list(array.shape)} from {whom}"
         place = MPI.ANY_SOURCE if source is None else source
-        made = Transfer(self, self._asked(what, "Irecv", array, place, tag), what, array)
-        made.status = MPI.Status()
-        return made
+        transfer = Transfer(self, self._asked(what, "Irecv", array, place, tag), what, array)
+        transfer.status = MPI.Status()
+        return transfer
 
     def split(self, ranks: Sequence[int], timeout: float) -> Mpi | None:
         text = f"new_group({list(ranks)})"
@@ -506,13 +506,13 @@ class Mpi(Transport):
             what = lambda: "the search for the ranks that are left"
             # All have agreed, so that nobody is waited for long. Open MPI 5's Ishrink may crash.
             comm = self.begun(what, comm.Shrink)
-            made = None
+            smaller = None
             with contextlib.suppress(RankLostError):  # of another one, in the meantime
-                made = Mpi(self.MPI, comm, timeout)
-            if self.agreed(made is not None, timeout, comm) and made is not None:
+                smaller = Mpi(self.MPI, comm, timeout)
+            if self.agreed(smaller is not None, timeout, comm) and smaller is not None:
                 before = list(comm.Get_group().Translate_ranks(None, self.comm.Get_group()))
                 LOST.update(set(range(self.size)).difference(before))
-                return made, before
+                return smaller, before
 
     # ---- what goes wrong ----
 

@@ -121,13 +121,13 @@ class Layout:
         self, ring: Ring, number: int, shape: tuple[int, ...], dtype: Any, op: np.ufunc
     ) -> None:
         self.ring = ring
-        found = ring.code.loop(op, dtype)
-        assert found is not None
+        loop = ring.code.loop(op, dtype)
+        assert loop is not None
         size, step = math.prod(shape) * dtype.itemsize, SLOT // dtype.itemsize * dtype.itemsize
         self.parts = max(1, -(-size // step))
         last = size - step * (self.parts - 1)
         words = (ring.words.ctypes.data, number, 0, 0, self.parts, step, last, dtype.itemsize)
-        self.words = np.array([*words, *found, 0, 0, 0, 0, 0, 0], np.int64)
+        self.words = np.array([*words, *loop, 0, 0, 0, 0, 0, 0], np.int64)
 
     def at_once(self, board: Board, name: str) -> Callable[[Any], int] | None:
         """What combines an array if the others come soon; None if it has to be waited for."""
@@ -255,10 +255,10 @@ class Ring:
         may = code.WRITES | code.READS
         spins = spins if len(self.blocks) == 1 else 0
         for block in self.blocks:
-            found = self.turn(block.address, may, spins)
-            if found == code.Turn.DIFFERS:
+            state = self.turn(block.address, may, spins)
+            if state == code.Turn.DIFFERS:
                 raise Differs(*self.words[[code.Words.OTHER, code.Words.THEIRS]].tolist())
-            if found == code.Turn.LEFT:
+            if state == code.Turn.LEFT:
                 may = code.WRITES if may & code.WRITES and block.written else 0
             if not may:
                 break

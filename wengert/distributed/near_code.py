@@ -90,18 +90,18 @@ def loop(function: np.ufunc, dtype: Any) -> tuple[int, int] | None:
     if counts != (2, 1, 3, len(function.types)) or dtype.hasobject:
         return None
     place = function.types.index(form)
-    found = int(known.loops[place] or 0), int(known.data[place] or 0)
-    return found if found[0] and _combines(found, function, dtype) else None
+    addresses = int(known.loops[place] or 0), int(known.data[place] or 0)
+    return addresses if addresses[0] and _combines(addresses, function, dtype) else None
 
 
-def _combines(found: tuple[int, int], function: np.ufunc, dtype: Any) -> bool:
+def _combines(addresses: tuple[int, int], function: np.ufunc, dtype: Any) -> bool:
     """Whether a loop does as its function does."""
     x = np.ones((3, 5), dtype)
     places = (ctypes.c_void_p * 3)(*[row.ctypes.data for row in x])
     counts = (ctypes.c_ssize_t * 1)(5)
     steps = (ctypes.c_ssize_t * 3)(*[dtype.itemsize] * 3)
     x[1] += np.ones((), dtype)
-    _LOOP(found[0])(places, counts, steps, found[1])
+    _LOOP(addresses[0])(places, counts, steps, addresses[1])
     return np.array_equal(x[2], function(x[0], x[1]))
 
 
@@ -124,8 +124,8 @@ def code() -> Code:
 @functools.cache
 def turn() -> Callable[[int, int, int], int]:
     """`turn(block, may, spins)`; other threads run meanwhile."""
-    made = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-    return made(code().address("turn"))
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    return prototype(code().address("turn"))
 
 
 @functools.cache
@@ -253,9 +253,9 @@ class _Turn:
         return self.b.icmp_signed("!=", self.b.and_(self.may, I64(bit)), I64(0))
 
     def _table(self, size: int) -> Any:
-        made = self.b.alloca(ir.ArrayType(I64, size))
-        made.type = POINTER  # llvmlite gives it a type that knows its contents
-        return made
+        table = self.b.alloca(ir.ArrayType(I64, size))
+        table.type = POINTER  # llvmlite gives it a type that knows its contents
+        return table
 
     def _entry(self, table: Any, k: int, value: Any) -> None:
         at = self.b.gep(table, [I64(k)], inbounds=True, source_etype=I64)

@@ -61,9 +61,9 @@ def gather_object(
     root = place(own, dst, group_dst, "dst", 0)
     if (object_gather_list is not None) != (own.rank() == root):
         raise ValueError(f"rank {own.rank()}: object_gather_list is for rank {root}, which has one")
-    found = _exchanged(own, "gather", [obj], root)
+    objects = _exchanged(own, "gather", [obj], root)
     if object_gather_list is not None:
-        object_gather_list[:] = found
+        object_gather_list[:] = objects
 
 
 def broadcast_object_list(

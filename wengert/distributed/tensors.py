@@ -439,9 +439,9 @@ def _ragged(
 
 def _lengthened(t: Tensor, n: int) -> Tensor:
     flat = t.reshape(-1)
-    made = flat.new_zeros(n)
-    made[: flat.shape[0]] = flat
-    return made
+    padded = flat.new_zeros(n)
+    padded[: flat.shape[0]] = flat
+    return padded
 
 
 # ---- waiting for each other ---------------------------------------------------------------------

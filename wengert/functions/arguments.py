@@ -100,11 +100,11 @@ def operands_of(function: Function, count: int, args: Sequence[Any]) -> list[Any
             f"2) must be a Tensor, not {' and '.join(type(x).__name__ for x in args[:2])}. Make "
             "one with wengert.tensor(...)."
         )
-    made = [
+    tensors = [
         x if i >= count and isinstance(x, (Number, np.bool_)) else _tensor(x, function, names, i)
         for i, x in enumerate(args[: count or 2])
     ]
-    return [*made, *args[len(made) :]]
+    return [*tensors, *args[len(tensors) :]]
 
 
 def numbers_first(*names: str) -> Callable[[Function], Function]:

@@ -110,10 +110,10 @@ class _Special:
     def __getattr__(self, name: str) -> Any:
         import scipy.special
 
-        found = inspect.unwrap(getattr(scipy.special, name))  # the ufunc, which asks tensors
-        if not isinstance(found, np.ufunc):
+        ufunc = inspect.unwrap(getattr(scipy.special, name))  # the ufunc, which asks tensors
+        if not isinstance(ufunc, np.ufunc):
             raise AttributeError(name)
-        return found
+        return ufunc
 
 
 special = _Special()
@@ -140,8 +140,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
 def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Tensor:
     """A tensor in the memory of another library's array; in its own if `copy`."""
     creation.check_device(device)
-    made = creation.from_dlpack(x)
-    return made.clone() if copy else made
+    tensor = creation.from_dlpack(x)
+    return tensor.clone() if copy else tensor
 
 
 def arange(

@@ -43,15 +43,15 @@ def publish(rule: Rule) -> None:
     function = public(rule)
     for name in rule.names:
         setattr(Tensor, name, function)
-        found = {name: function}
+        given = {name: function}
         if rule.inplace:
             method = inplace_method(rule, function, f"{name}_")
             vars(method)["rule"] = rule
             setattr(Tensor, method.__name__, method)
             if is_unary(rule):
-                found[method.__name__] = inplace_function(method)
+                given[method.__name__] = inplace_function(method)
         for module in modules:
-            vars(module).update(found)
+            vars(module).update(given)
 
 
 def publish_all() -> None:

@@ -160,8 +160,8 @@ def householder_product(input: Any, tau: Any, *, out: Any = None) -> Tensor:
             f"{tau.shape[-1]}"
         )
     start = np.broadcast_to(np.eye(m, n, dtype=A.dtype), A.shape)
-    made = _reflected(A, tau, wrap(np.array(start)), reversed(range(tau.shape[-1])))
-    return made if out is None else out.resize_(made.shape).copy_(made)
+    product = _reflected(A, tau, wrap(np.array(start)), reversed(range(tau.shape[-1])))
+    return product if out is None else out.resize_(product.shape).copy_(product)
 
 
 orgqr = householder_product
@@ -214,12 +214,12 @@ def _reflections(a: Any) -> tuple[Any, Any]:
     from scipy.linalg.lapack import get_lapack_funcs
 
     (factor,) = get_lapack_funcs(("geqrf",), (a,))
-    made = np.empty_like(a)
+    packed = np.empty_like(a)
     tau = np.empty((*a.shape[:-2], min(a.shape[-2:])), a.dtype)
     for place in np.ndindex(*a.shape[:-2]):
         if a[place].size:
-            made[place], tau[place], _, _ = factor(a[place])
-    return made, tau
+            packed[place], tau[place], _, _ = factor(a[place])
+    return packed, tau
 
 
 # ---- eigenvalues -------------------------------------------------------------------------------

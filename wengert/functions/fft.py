@@ -297,8 +297,8 @@ def _frequencies(function: Any, doc: str) -> Any:
         requires_grad: bool = False,
     ) -> Tensor:  # fmt: skip
         creation.check_device(device)
-        found = function(_checked(n), d).astype(dtype or dtypes.get_default_dtype())
-        return creation.finish(found, requires_grad)
+        array = function(_checked(n), d).astype(dtype or dtypes.get_default_dtype())
+        return creation.finish(array, requires_grad)
 
     return takes_out(named(frequencies, function.__name__, doc, __name__))
 

@@ -158,9 +158,9 @@ def checked(
         return function(A)
     bad = info != 0
     regular = wrap(np.eye(A.shape[-1], dtype=A.dtype)).where(constant(bad[..., None, None]), A)
-    made = function(regular)
-    bad = np.reshape(bad, bad.shape + (1,) * min(2, made.ndim - bad.ndim))  # vectors have one less
-    return wrap(np.asarray(number, made.dtype)).where(constant(bad), made)
+    y = function(regular)
+    bad = np.reshape(bad, bad.shape + (1,) * min(2, y.ndim - bad.ndim))  # vectors have one less
+    return wrap(np.asarray(number, y.dtype)).where(constant(bad), y)
 
 
 def failed(text: str, info: Any) -> LinAlgError:
@@ -560,13 +560,13 @@ def matrix_power(A: Any, n: int) -> Tensor:
             constant(np.zeros_like(A._array) + np.eye(A.shape[-1], dtype=A.dtype))
         )
     power: Any = A
-    made: Any = None
+    product: Any = None
     while True:
         if n % 2:
-            made = power if made is None else made @ power
+            product = power if product is None else product @ power
         n //= 2
         if not n:
-            return made if made is not A else A.clone()
+            return product if product is not A else A.clone()
         power = power @ power
 
 
@@ -612,10 +612,10 @@ def multi_dot(tensors: Sequence[Any]) -> Tensor:
         k = split(i, j)[1]
         return product(i, k) @ product(k + 1, j)
 
-    made = product(0, len(factors) - 1)
+    whole = product(0, len(factors) - 1)
     if row:
-        made = made.squeeze(0)
-    return made.squeeze(-1) if column else made
+        whole = whole.squeeze(0)
+    return whole.squeeze(-1) if column else whole
 
 
 def chain_order(sizes: list[int]) -> Any:

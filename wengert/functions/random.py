@@ -336,13 +336,13 @@ rand_like = _drawn_like(
 randn_like = _drawn_like(
     gaussian, "Random numbers, standard normal, in the shape and dtype of `input`."
 )
-for made, name in (
+for function, name in (
     (rand, "rand"),
     (randn, "randn"),
     (rand_like, "rand_like"),
     (randn_like, "randn_like"),
 ):
-    made.__name__ = made.__qualname__ = name
+    function.__name__ = function.__qualname__ = name
 
 
 @factory

@@ -225,14 +225,14 @@ def segment_reduce(
     first = _neutral(kind, data.dtype) if initial is None else initial
     begun = wrap(np.full((*before, n + 1, *after), first, data.dtype))
     extremum = kind in (_AMAX, _AMIN)
-    made = _reduced(begun, places, axis, data, kind, not extremum).narrow(axis, 0, n)
+    combined = _reduced(begun, places, axis, data, kind, not extremum).narrow(axis, 0, n)
     if extremum:  # one that equals the initial number has the gradient all the same
-        beyond = made._array < first if kind == _AMAX else made._array > first
-        return made.masked_fill(constant(beyond), first)
+        beyond = combined._array < first if kind == _AMAX else combined._array > first
+        return combined.masked_fill(constant(beyond), first)
     if reduce != _MEAN:
-        return made
+        return combined
     divisors = counts.reshape((*counts.shape, *ones)).to(data.dtype)
-    return made / (divisors if initial is None else divisors.clamp(min=1))
+    return combined / (divisors if initial is None else divisors.clamp(min=1))
 
 
 @functools.partial(primitive, opaque=True)

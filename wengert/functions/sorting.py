@@ -59,8 +59,8 @@ def stable_order(x: Any, axis: int) -> Any:
         return np.argsort(x, axis=axis, kind="stable")
     lines = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
     order = np.argsort(lines, axis=-1)
-    found = _taken(lines, order, -1)
-    ties = np.any(found[:, 1:] == found[:, :-1], axis=-1) | (found[:, -1] != found[:, -1])  # or NaN
+    runs = _taken(lines, order, -1)
+    ties = np.any(runs[:, 1:] == runs[:, :-1], axis=-1) | (runs[:, -1] != runs[:, -1])  # or NaN
     if ties.any():
         order[ties] = np.argsort(lines[ties], axis=-1, kind="stable")
     shape = np.moveaxis(x, axis, -1).shape

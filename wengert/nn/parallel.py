@@ -70,8 +70,8 @@ def data_parallel(
 ) -> Any:
     """What `DataParallel(module, ...)` makes of these inputs."""
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
-    made = DataParallel(module, device_ids, output_device, dim)
-    return made(*inputs, **(module_kwargs or {}))
+    parallel = DataParallel(module, device_ids, output_device, dim)
+    return parallel(*inputs, **(module_kwargs or {}))
 
 
 # ---- dividing and joining ------------------------------------------------------------------
@@ -154,12 +154,12 @@ def replicate(network: Module, devices: Sequence[Any]) -> list[Module]:
     return [_replica(network, i == 0, {}) for i in range(len(devices))]
 
 
-def _replica(module: Any, shares_buffers: bool, made: dict[int, Any]) -> Any:
+def _replica(module: Any, shares_buffers: bool, replicas: dict[int, Any]) -> Any:
     if module is None:
         return None
-    if id(module) in made:
-        return made[id(module)]
-    replica = made[id(module)] = module.__class__.__new__(module.__class__)
+    if id(module) in replicas:
+        return replicas[id(module)]
+    replica = replicas[id(module)] = module.__class__.__new__(module.__class__)
     state = replica.__dict__
     state.update(module.__dict__)
     for store in ("_parameters", "_buffers", "_modules"):
@@ -168,7 +168,7 @@ def _replica(module: Any, shares_buffers: bool, made: dict[int, Any]) -> Any:
         for name, buffer in state["_buffers"].items():
             state["_buffers"][name] = None if buffer is None else buffer.detach().clone()
     for name, child in state["_modules"].items():
-        state["_modules"][name] = _replica(child, shares_buffers, made)
+        state["_modules"][name] = _replica(child, shares_buffers, replicas)
     return replica
 
 

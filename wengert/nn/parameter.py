@@ -94,9 +94,9 @@ class _Uninitialized(Tensor):
         return self  # in a state_dict it stands for itself
 
     def __deepcopy__(self, memo: Any) -> Any:
-        made = type(self)(dtype=self._array.dtype)
-        memo[id(self)] = made
-        return made
+        twin = type(self)(dtype=self._array.dtype)
+        memo[id(self)] = twin
+        return twin
 
     def __repr__(self: Any, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return f"<{type(self).__name__}>"

@@ -155,8 +155,8 @@ def quantize(model: Module, calibration: Iterable[Any]) -> Module:
       (1): ReLU()
     )
     """
-    made = copy.deepcopy(model).eval()
-    layers = _layers(made)
+    quantized = copy.deepcopy(model).eval()
+    layers = _layers(quantized)
     ranges = {name: Range() for name in layers}
     if not layers:
         raise ValueError(
@@ -166,7 +166,7 @@ def quantize(model: Module, calibration: Iterable[Any]) -> Module:
     handles = [layers[n].register_forward_pre_hook(watch(r)) for n, r in ranges.items()]
     with modes.no_grad():
         for given in calibration:
-            made(*_arguments(given))
+            quantized(*_arguments(given))
     for handle in handles:
         handle.remove()
     unseen = [name for name, r in ranges.items() if r.low > r.high]
@@ -179,8 +179,8 @@ def quantize(model: Module, calibration: Iterable[Any]) -> Module:
         replaced = kind(layer, ranges[name]).eval()
         if not name:
             return replaced
-        made.set_submodule(name, replaced)
-    return made
+        quantized.set_submodule(name, replaced)
+    return quantized
 
 
 def _arguments(given: Any) -> tuple[Any, ...]:

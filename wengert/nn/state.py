@@ -268,5 +268,5 @@ def _cure(missing: list[str], unexpected: list[str], state: Any) -> list[str]:
 
 def _prefix(longer: list[str], shorter: list[str]) -> str:
     """What the longer names have before the shorter ones; empty if it is not the same for all."""
-    found = [k.removesuffix(shorter[0]) for k in longer if k.endswith(shorter[0])]
-    return next((p for p in found if {p + k for k in shorter} == set(longer)), "")
+    prefixes = [k.removesuffix(shorter[0]) for k in longer if k.endswith(shorter[0])]
+    return next((p for p in prefixes if {p + k for k in shorter} == set(longer)), "")

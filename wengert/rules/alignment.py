@@ -117,14 +117,14 @@ def _start(emitted: Any) -> Any:
 
 def _before(emitted: Any, states: Any) -> list[Any]:
     skips = _skips(states)
-    found = [_start(emitted)]
+    sums = [_start(emitted)]
     for t in range(1, emitted.shape[0]):
-        a = found[-1]
+        a = sums[-1]
         reached = np.logaddexp(a, _shifted(a, 1))
         if states.shape[1] > 2:
             reached = np.logaddexp(reached, np.where(skips, _shifted(a, 2), _NEVER))
-        found.append(reached + emitted[t])
-    return found
+        sums.append(reached + emitted[t])
+    return sums
 
 
 def _ends(emitted: Any, lengths: Any) -> Any:
@@ -145,7 +145,7 @@ def _total(before: Any, emitted: Any, frames: Any, lengths: Any) -> Any:
 
 def _after(emitted: Any, states: Any, frames: Any, lengths: Any) -> list[Any]:
     skips, ends = _skips(states), _ends(emitted, lengths)
-    found: list[Any] = []
+    sums: list[Any] = []
     b = np.full_like(emitted[0], _NEVER)
     for t in reversed(range(emitted.shape[0])):
         going_on = np.logaddexp(b, _shifted(b, -1))
@@ -153,8 +153,8 @@ def _after(emitted: Any, states: Any, frames: Any, lengths: Any) -> list[Any]:
             going_on = np.logaddexp(going_on, _shifted(np.where(skips, b, _NEVER), -2))
         last = np.expand_dims(frames, 1) == t + 1
         b = np.maximum(np.where(last, ends, going_on), _NEVER) + emitted[t]
-        found.append(b)
-    return found[::-1]
+        sums.append(b)
+    return sums[::-1]
 
 
 # ---- as loops ----------------------------------------------------------------------------------

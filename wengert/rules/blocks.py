@@ -218,12 +218,12 @@ def rows_and_sums(function: Function, arrays: Any, shared: Any = (), settings: A
     >>> twice.shape, sums[:3]
     ((400, 200), array([400., 400., 400.], dtype=float32))
     """
-    (made, *partial), rest = _whole_and_rest(_summed_but_one(function), arrays, shared, settings)
+    (first, *partial), rest = _whole_and_rest(_summed_but_one(function), arrays, shared, settings)
     sums = [np.add.reduce(x, 0) for x in partial]
     if rest is not None:
-        made = np.concatenate([made, rest[0]])
+        first = np.concatenate([first, rest[0]])
         sums = [total + more[0] for total, more in zip(sums, rest[1:], strict=True)]
-    return made, *sums
+    return first, *sums
 
 
 @functools.cache
@@ -243,16 +243,16 @@ def _whole_and_rest(function: Function, arrays: Any, shared: Any, settings: Any)
     blocks = [np.ascontiguousarray(x) for x in arrays]
     step = max(1, BLOCK * len(blocks[0]) // blocks[0].size)
     whole = len(blocks[0]) // step * step
-    made = _run(function, step, [x[:whole] for x in blocks], shared, settings)
+    results = _run(function, step, [x[:whole] for x in blocks], shared, settings)
     rest = [x[whole:] for x in blocks]
-    return made, function(*rest, *shared, *settings) if len(rest[0]) else None
+    return results, function(*rest, *shared, *settings) if len(rest[0]) else None
 
 
 def _run(function: Function, step: int, blocks: Any, shared: Any = (), settings: Any = ()) -> Any:
     shared = shared and [np.ascontiguousarray(x) for x in shared]
-    made = MACHINE.run(function, step, blocks, shared, settings)
-    if made is not None:
-        return made
+    results = MACHINE.run(function, step, blocks, shared, settings)
+    if results is not None:
+        return results
     _thread.in_steps = True
     try:
         return function(*blocks, *shared, *settings)

@@ -657,13 +657,13 @@ def _edges(shape: Any, before: Sizes, after: Sizes, mode: str) -> list[tuple[Any
 
 def _repeats(shape: Any, before: Sizes, after: Sizes, mode: str) -> list[tuple[Any, Sizes]]:
     """By dimension: an index that makes the border, and the shape of what it indexes."""
-    found, sizes, first = [], list(shape), len(shape) - len(before)
+    repeats, sizes, first = [], list(shape), len(shape) - len(before)
     for k, (a, b) in enumerate(zip(before, after, strict=True)):
         if a or b:
             index = (*(slice(None),) * (first + k), repeated_places(sizes[first + k], a, b, mode))
-            found.append((index, tuple(sizes)))
+            repeats.append((index, tuple(sizes)))
             sizes[first + k] += a + b
-    return found
+    return repeats
 
 
 def repeated_places(size: int, before: int, after: int, mode: str) -> Any:

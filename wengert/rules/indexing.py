@@ -79,8 +79,8 @@ def _add_slices(g: Any, start: int, stop: int, places: Any, shape: Any) -> Any:
     """Zeros of `shape` with slices of `g` added at places in its dimensions start, ..., stop."""
     outer, count, inner = map(math.prod, (shape[:start], shape[start:stop], shape[stop:]))
     rows = g.reshape(outer, places.size, inner).swapaxes(0, 1).reshape(places.size, outer * inner)
-    made = add_rows.plain(rows, places.reshape(-1), (count, outer * inner))  # type: ignore[attr-defined]
-    return made.reshape(count, outer, inner).swapaxes(0, 1).reshape(shape)
+    summed = add_rows.plain(rows, places.reshape(-1), (count, outer * inner))  # type: ignore[attr-defined]
+    return summed.reshape(count, outer, inner).swapaxes(0, 1).reshape(shape)
 
 
 def _is_mask(index: Any) -> bool:

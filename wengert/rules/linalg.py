@@ -107,10 +107,10 @@ def solution(a: Any, b: Any) -> Any:
     return _regular(info, np.ascontiguousarray(x).reshape(b.shape))
 
 
-def _regular(info: int, made: Any) -> Any:
+def _regular(info: int, solution: Any) -> Any:
     if info:
         raise np.linalg.LinAlgError("Singular matrix")
-    return made
+    return solution
 
 
 FAST: dict[Any, Any] = {np.linalg.inv: inverse, np.linalg.solve: solution}
@@ -518,11 +518,11 @@ def _like_b(packed: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
 def ldl_solved(packed: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
     """X with A X = B, from what `ldl_factored` gives."""
     solve = _lapack("hetrs" if hermitian and packed.dtype.kind == "c" else "sytrs", packed)
-    made = np.array(b)
-    for place in np.ndindex(*made.shape[:-2]):
-        if made[place].size:
-            made[place], _ = solve(packed[place], pivots[place], made[place], lower=True)
-    return made
+    x = np.array(b)
+    for place in np.ndindex(*x.shape[:-2]):
+        if x[place].size:
+            x[place], _ = solve(packed[place], pivots[place], x[place], lower=True)
+    return x
 
 
 def _lapack(name: str, a: Any) -> Any:
@@ -623,15 +623,15 @@ def _least_squares_pull_a(g: Any, a: Any, b: Any, y: Any, rcond: Any) -> Any:
     pg = np.matmul(H(p), g)
     rest = b - np.matmul(a, y)
     outside = g - np.matmul(H(a), pg)  # (1 - P A) g; it is Hermitian
-    made = np.matmul(rest, H(np.matmul(p, pg))) - np.matmul(pg, H(y))
-    return unbroadcast(made + np.matmul(np.matmul(H(p), y), H(outside)), a.shape)
+    within = np.matmul(rest, H(np.matmul(p, pg))) - np.matmul(pg, H(y))
+    return unbroadcast(within + np.matmul(np.matmul(H(p), y), H(outside)), a.shape)
 
 
 def _least_squares_push_a(t: Any, a: Any, b: Any, y: Any, rcond: Any) -> Any:
     p, th = pinv(a, rcond), H(t)
     inside = np.matmul(th, np.matmul(H(p), y))
-    made = np.matmul(p, np.matmul(H(p), np.matmul(th, b - np.matmul(a, y))) - np.matmul(t, y))
-    return made + inside - np.matmul(p, np.matmul(a, inside))
+    outside = np.matmul(p, np.matmul(H(p), np.matmul(th, b - np.matmul(a, y))) - np.matmul(t, y))
+    return outside + inside - np.matmul(p, np.matmul(a, inside))
 
 
 general(

@@ -55,15 +55,15 @@ def loops(function: Function, exact: bool = False) -> Function:
     >>> out
     array([1., 3., 7.])
     """
-    made: dict[Any, Function] = {}
+    codes: dict[Any, Function] = {}
 
     @functools.wraps(function)
     def run(*values: Any) -> Any:
         kinds = tuple([x.dtype if type(x) is np.ndarray else type(x) for x in values])
-        code = made.get(kinds)
+        code = codes.get(kinds)
         if code is None:
-            later = exact and _waiting(function, kinds, made)
-            code = made[kinds] = later or MACHINE.loops(function, kinds) or function
+            later = exact and _waiting(function, kinds, codes)
+            code = codes[kinds] = later or MACHINE.loops(function, kinds) or function
         return code(*values)
 
     run.plain = function  # type: ignore[attr-defined]
@@ -77,7 +77,7 @@ ENOUGH = 1 << 12
 many."""
 
 
-def _waiting(function: Function, kinds: Any, made: dict[Any, Function]) -> Function:
+def _waiting(function: Function, kinds: Any, codes: dict[Any, Function]) -> Function:
     """The text as Python runs it, till it has seen `ENOUGH` numbers; then it is machine code."""
     seen = 0
 
@@ -86,8 +86,8 @@ def _waiting(function: Function, kinds: Any, made: dict[Any, Function]) -> Funct
         seen += sum([x.size for x in values if type(x) is np.ndarray])
         if seen < ENOUGH:
             return function(*values)
-        made[kinds] = MACHINE.loops(function, kinds) or function
-        return made[kinds](*values)
+        codes[kinds] = MACHINE.loops(function, kinds) or function
+        return codes[kinds](*values)
 
     return run
 

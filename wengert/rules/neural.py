@@ -374,8 +374,8 @@ def picked(x: Any, target: Any, weights: Any, axis: int) -> Any:
         places = target.reshape(lines.shape[::2])
         _pick_classes(lines, places, out.reshape(places.shape))
     else:
-        found = np.take_along_axis(x, np.expand_dims(np.maximum(target, 0), axis), axis)
-        out = np.where(target < 0, 0, -np.squeeze(found, axis))
+        chosen = np.take_along_axis(x, np.expand_dims(np.maximum(target, 0), axis), axis)
+        out = np.where(target < 0, 0, -np.squeeze(chosen, axis))
     return out if weights is None else out * weights
 
 
@@ -541,8 +541,8 @@ general(
 
 def _softmax_push(t: Any, x: Any, target: Any, kept: Any) -> Any:
     p = softmax(x, 1)
-    made = p * (t - np.sum(t * p, axis=1, keepdims=True)) / _rows(x, target, kept)
-    return made if kept is None else np.where(np.expand_dims(kept, 1), made, 0)
+    pushed = p * (t - np.sum(t * p, axis=1, keepdims=True)) / _rows(x, target, kept)
+    return pushed if kept is None else np.where(np.expand_dims(kept, 1), pushed, 0)
 
 
 # The Jacobian of the slope is symmetric, so both directions are the same.

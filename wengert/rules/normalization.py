@@ -40,8 +40,8 @@ def _of_rows(x: Any, axes: tuple[int, ...], eps: float) -> Any:
 def _of_channels(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     mean, var = moments(x)
     r = 1 / np.sqrt(var + eps)
-    made = by_samples(_shifted, [_by_channel(x)], [mean[:, None], r[:, None]])
-    return made.reshape(x.shape)
+    standardized = by_samples(_shifted, [_by_channel(x)], [mean[:, None], r[:, None]])
+    return standardized.reshape(x.shape)
 
 
 @way(standardize, lambda x, axes, eps: type(x) is np.ndarray)

@@ -307,8 +307,8 @@ def _along(g: Any, y: Any) -> Any:
 def _apart(g: Any, a: Any, b: Any, y: Any) -> Any:
     """The sum over j of g[i, j] (a[i] - b[j]) / y[i, j]."""
     s = _along(g, y)
-    made = np.sum(s, axis=-1, keepdims=True) * a - np.matmul(s, astype(b, s.dtype))
-    return astype(unbroadcast(made, a.shape), a.dtype)
+    total = np.sum(s, axis=-1, keepdims=True) * a - np.matmul(s, astype(b, s.dtype))
+    return astype(unbroadcast(total, a.shape), a.dtype)
 
 
 def _closing(t: Any, a: Any, b: Any, y: Any) -> Any:

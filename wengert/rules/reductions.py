@@ -68,15 +68,15 @@ def prod(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
         columns, numbers = 256, np.ravel(a)
         whole = numbers.size // columns * columns
         parts = np.multiply.reduce(numbers[:whole].reshape(-1, columns), 0)
-        made = np.multiply.reduce(parts) * np.multiply.reduce(numbers[whole:])
-        return np.reshape(made, (1,) * (a.ndim if keepdims else 0))
+        product = np.multiply.reduce(parts) * np.multiply.reduce(numbers[whole:])
+        return np.reshape(product, (1,) * (a.ndim if keepdims else 0))
     return np.prod(a, axis=axis, keepdims=bool(keepdims))
 
 
 def _reduced_rows(function: Any, a: Any, keepdims: bool, settings: tuple[Any, ...]) -> Any:
     """What a function of rows makes of each row, along the last dimension."""
-    made = by_samples(function, [a.reshape(-1, a.shape[-1])], settings=settings)
-    return made.reshape(*a.shape[:-1], *(1,) * bool(keepdims))
+    reduced = by_samples(function, [a.reshape(-1, a.shape[-1])], settings=settings)
+    return reduced.reshape(*a.shape[:-1], *(1,) * bool(keepdims))
 
 
 def _reverse_cumsum(g: Any, shape: tuple[int, ...], axis: int | None) -> Any:

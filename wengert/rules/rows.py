@@ -78,9 +78,9 @@ def inverse_deviation(s: Any, eps: float) -> Any:
 
 def standardize_pull(g: Any, x: Any, y: Any, length: int, eps: float) -> Any:
     """r (g - mean(g) - y mean(g y)), with r = 1 / sqrt(var + eps)."""
-    given, rows, made = (_matrix(a, length) for a in (g, x, y))
-    r = inverse_deviation(np.vecdot(made, rows) / length, eps)
-    out = np.multiply(made, (np.vecdot(given, made) / -length)[:, None])
+    given, rows, standardized = (_matrix(a, length) for a in (g, x, y))
+    r = inverse_deviation(np.vecdot(standardized, rows) / length, eps)
+    out = np.multiply(standardized, (np.vecdot(given, standardized) / -length)[:, None])
     out += given
     out -= given.dot(_means(x, length))[:, None]
     out *= r[:, None]

@@ -43,13 +43,13 @@ def tap_weights(mode: str) -> list[Any]:
 def weights_of(mode: str, orders: Orders) -> Any:
     """The polynomials' coefficients, differentiated: (dimension, tap, power)."""
     weights = tap_weights(mode)
-    found = np.zeros((len(orders), len(weights), len(weights)))
+    table = np.zeros((len(orders), len(weights), len(weights)))
     for axis, order in enumerate(orders):
         for k, weight in enumerate(weights):
             coefficients = np.polyder(weight, order).coefficients[::-1]
-            found[axis, k, : len(coefficients)] = coefficients
-    found.flags.writeable = False
-    return found
+            table[axis, k, : len(coefficients)] = coefficients
+    table.flags.writeable = False
+    return table
 
 
 # ---- at any points ---------------------------------------------------------------------------
@@ -434,10 +434,10 @@ def _reading(by: Band, axis: int) -> Any:
 def _weighted(x: Any, weights: Any, axis: int) -> Any:
     """`x` times the weights of rows and taps, which are the dimensions from `axis` on."""
     shape = (*weights.shape, *(1,) * (len(x.shape) - axis - 2))
-    found = x * np.reshape(weights, shape)
+    weighted = x * np.reshape(weights, shape)
     if weights.all():
-        return found
-    return np.where(np.reshape(weights != 0, shape), found, np.zeros((), x.dtype))
+        return weighted
+    return np.where(np.reshape(weights != 0, shape), weighted, np.zeros((), x.dtype))
 
 
 # What has no weight is not read, nor written to: 0 * nan would reach into neighbouring rows.

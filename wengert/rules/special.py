@@ -51,8 +51,8 @@ def _scipy(name: str, *arguments: str) -> Function:
     function.__signature__ = Signature(  # type: ignore[attr-defined]
         [Parameter(n, Parameter.POSITIONAL_OR_KEYWORD) for n in arguments or ("x",)]
     )
-    made = SCIPY[name] = primitive(function)
-    return made
+    dispatched = SCIPY[name] = primitive(function)
+    return dispatched
 
 
 def _narrow(y: Any, values: Any) -> Any:

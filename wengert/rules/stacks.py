@@ -36,8 +36,8 @@ def matmul(a: Any, b: Any) -> Any:
                 (np.swapaxes(x, -1, -2) if turned else x).reshape(-1, *_sizes(x, turned))
                 for x, turned in zip((a, b), factors, strict=True)
             ]
-            made = blocks.by_samples(_product, arrays, settings=tuple(factors))
-            return made.reshape(*a.shape[:-1], b.shape[-1])
+            products = blocks.by_samples(_product, arrays, settings=tuple(factors))
+            return products.reshape(*a.shape[:-1], b.shape[-1])
     return np.matmul(a, b)
 
 

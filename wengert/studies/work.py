@@ -38,10 +38,10 @@ class Job:
         """The results of the first `count` rows of a batch."""
         f = self.function
         if self.vmap:
-            made = Rows.of(self.rows(batch)).taken(slice(count))
+            results = Rows.of(self.rows(batch)).taken(slice(count))
         else:
-            made = Rows.of(collected([self.row(batch, k) for k in range(count)], f))
-        return checked(made, None, f)
+            results = Rows.of(collected([self.row(batch, k) for k in range(count)], f))
+        return checked(results, None, f)
 
     def rows(self, batch: Rows) -> Any:
         try:

@@ -113,11 +113,11 @@ def _check_scipys(x: Tensor) -> None:
 _STORE_SUBSCR = dis.opmap["STORE_SUBSCR"]
 
 
-def _beside(x: Tensor, made: Tensor) -> Tensor:
+def _beside(x: Tensor, new: Tensor) -> Tensor:
     """A new tensor that can hold values like those of `x`."""
     if not known(x._array):
-        made._array = kind_of(x._array).alike(x._array, made._array)
-    return made
+        new._array = kind_of(x._array).alike(x._array, new._array)
+    return new
 
 
 def _overrides() -> Any:
@@ -132,8 +132,8 @@ class TensorMethods:
     __slots__ = ()
 
     def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        made = creation.legacy_tensor(*args, **kwargs)
-        return made if cls is Tensor else made.as_subclass(cls)
+        tensor = creation.legacy_tensor(*args, **kwargs)
+        return tensor if cls is Tensor else tensor.as_subclass(cls)
 
     @classmethod
     def __init_subclass__(cls: Any, **kwargs: Any) -> None:
@@ -231,8 +231,8 @@ class TensorMethods:
 
     def to_sparse(self: Any, *args: Any, layout: Any = None, **options: Any) -> Tensor:
         """The elements that are not zero, as a sparse tensor in COO form, or CSR."""
-        made = importlib.import_module("wengert.sparse.tensors").from_dense(self)
-        return made.to_sparse_csr() if layout is devices.sparse_csr else made
+        sparse = importlib.import_module("wengert.sparse.tensors").from_dense(self)
+        return sparse.to_sparse_csr() if layout is devices.sparse_csr else sparse
 
     to_sparse_coo = to_sparse
 

@@ -41,22 +41,22 @@ def long(*functions: Any) -> Callable[[Meaning], Meaning]:
 # ---- from NumPy's signature to a meaning's -------------------------------------------------
 
 
-def described(function: Any, own: Iterable[str], found: Meaning) -> Meaning:
+def described(function: Any, own: Iterable[str], core: Meaning) -> Meaning:
     """A meaning that knows the arguments `own`, for calls with any arguments of the function."""
     order, defaults = _signature(function)
     own = tuple(own)
     if not order:  # any number of operands
-        return found
+        return core
     renamed = {a: b for a, b in zip(order, own, strict=False) if a not in own and b not in order}
     order = tuple(renamed.get(n, n) for n in order)
     agreeing = next((i for i, n in enumerate(order) if own[i : i + 1] != (n,)), len(order))
     if order == own[:agreeing] and defaults.keys() <= {*own}:
-        return found
+        return core
     known = {*own}
 
     def meaning(*args: Any, **kwargs: Any) -> Any:
         if not kwargs and len(args) <= agreeing:
-            return found(*args)
+            return core(*args)
         given = dict(zip(order[agreeing:], args[agreeing:], strict=False))
         if len(given) < len(args) - agreeing:
             raise TypeError(f"{name_of(function)} takes {len(order)} arguments, got {len(args)}")
@@ -66,12 +66,12 @@ def described(function: Any, own: Iterable[str], found: Meaning) -> Meaning:
         if (out := None if "out" in known else given.pop("out", None)) is not None:
             return MEANINGS.into(out, function, args, given)
         if known >= given.keys():
-            return found(*args, **given)
+            return core(*args, **given)
         whole = LONG.get(function)
         if whole is not None:
             return whole(*args, **given)
         around = {n: given.pop(n) for n in [*given] if n not in known}
-        return _before(function, found, args, given, around)
+        return _before(function, core, args, given, around)
 
     return meaning
 
@@ -97,7 +97,7 @@ def _signature(function: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
 
 
 def _before(
-    function: Any, found: Meaning, args: Any, given: dict[str, Any], around: dict[str, Any]
+    function: Any, core: Meaning, args: Any, given: dict[str, Any], around: dict[str, Any]
 ) -> Any:
     """A call whose operands are cast first: `dtype=`, as far as `casting=` lets them be."""
     casting = around.pop("casting", "same_kind")
@@ -118,7 +118,7 @@ def _before(
     if dtype is not None:
         args = tuple(_cast(function, x, np.dtype(dtype), casting) for x in args)
         given = {n: _cast(function, x, np.dtype(dtype), casting) for n, x in given.items()}
-    return found(*args, **given)
+    return core(*args, **given)
 
 
 def _cast(function: Any, x: Any, dtype: Any, casting: Any) -> Any:

@@ -203,8 +203,8 @@ def _roots(p: Any) -> Any:
     if n == 0:
         return np.zeros_like(p[:zeros])
     rows = np.concatenate([-q[None, 1:] / q[0], np.eye(n - 1, n, dtype=p.dtype)], axis=0)
-    found = np.linalg.eigvals(rows)
-    return np.concatenate([found, np.zeros_like(found, shape=(zeros,))]) if zeros else found
+    roots = np.linalg.eigvals(rows)
+    return np.concatenate([roots, np.zeros_like(roots, shape=(zeros,))]) if zeros else roots
 
 
 @composed(np.polyder)

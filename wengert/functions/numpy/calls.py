@@ -39,19 +39,19 @@ def meaning(function: Any) -> Callable[..., Any]:
     own = of_scipy(function) or function
     rule = RULES.get(own)
     if function in COMPOSED:
-        found = COMPOSED[function]
+        answer = COMPOSED[function]
         if _of_numpy(function):
-            found = described(function, signature(found)[0], found)
+            answer = described(function, signature(answer)[0], answer)
     elif rule is not None:
-        found = _recorded(rule)
+        answer = _recorded(rule)
     elif own is not function:
-        found = own
+        answer = own
     elif function in CONSTANT:
-        found = functools.partial(_inside, function)
+        answer = functools.partial(_inside, function)
     else:
         return functools.partial(_without_rule, function)
-    MEANINGS[function] = found
-    return found
+    MEANINGS[function] = answer
+    return answer
 
 
 MEANINGS.decide = meaning
@@ -137,25 +137,25 @@ def _one_dtype(rule: Rule, call: dict[str, Any]) -> dict[str, Any]:
     """Tensors of several dtypes among the differentiable arguments, cast as NumPy promotes them."""
     if rule.sequence is not None:
         return call
-    found = {
+    given = {
         n: call[n]
         for n in rule.reverse
         if hasattr(type(call[n]), "__array_ufunc__") and not getattr(call[n], "weak", False)
     }
-    kinds = {x.dtype for x in found.values()}
+    kinds = {x.dtype for x in given.values()}
     if len(kinds) > 1 and not (
         rule.family == "elementwise" and all(kind.kind in "biu" for kind in kinds)
     ):
-        target = np.result_type(*(x._array if isinstance(x, Tensor) else x for x in found.values()))
-        for n, x in found.items():
+        target = np.result_type(*(x._array if isinstance(x, Tensor) else x for x in given.values()))
+        for n, x in given.items():
             call[n] = _cast(x, target)
     if rule.family == "elementwise" and all(kind.kind in "biu" for kind in kinds):
         # NumPy's own floating dtype for integers, where the wengert name takes the default one.
-        samples = {n: np.ones(1, x.dtype) for n, x in found.items()}
+        samples = {n: np.ones(1, x.dtype) for n, x in given.items()}
         with np.errstate(all="ignore"):
             target = as_array(rule.function(*{**call, **samples}.values())).dtype
         if dtypes.is_floating(target):
-            for n, x in found.items():
+            for n, x in given.items():
                 call[n] = _cast(x, target)
     return call
 
@@ -173,15 +173,15 @@ def promoted(operands: Any) -> list[Any]:
 
 
 def _tensors(*values: Any) -> list[Tensor]:
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
-            found.append(value)
+            tensors.append(value)
         elif isinstance(value, (list, tuple)):
-            found += _tensors(*value)
+            tensors += _tensors(*value)
         elif isinstance(value, dict):
-            found += _tensors(*value.values())
-    return found
+            tensors += _tensors(*value.values())
+    return tensors
 
 
 def _unwrapped(value: Any) -> Any:
@@ -481,8 +481,8 @@ def _pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> 
     if mode == "constant":
         places = np.pad(places, pad_width, constant_values=-1)
         if not array._array.size:
-            made = np.zeros(array.shape, array.dtype)
-            return wrap(np.pad(made, pad_width, constant_values=value))
+            zeros = np.zeros(array.shape, array.dtype)
+            return wrap(np.pad(zeros, pad_width, constant_values=value))
         picked = np.ravel(array)[np.maximum(places, 0)]
         around = np.pad(np.zeros(array.shape, array.dtype), pad_width, constant_values=value)
         return np.where(places < 0, around, picked)

@@ -273,9 +273,9 @@ def _unseen_stacklevel(function: Callable[..., Any]) -> Callable[..., Any]:
     """An argument that PyTorch's own callers pass, and that means nothing: signatures are
     without it.
     """
-    found = inspect.signature(function, eval_str=True)
-    shown = [p for p in found.parameters.values() if p.name != "_stacklevel"]
-    vars(function)["__signature__"] = found.replace(parameters=shown)
+    signature = inspect.signature(function, eval_str=True)
+    shown = [p for p in signature.parameters.values() if p.name != "_stacklevel"]
+    vars(function)["__signature__"] = signature.replace(parameters=shown)
     return function
 
 

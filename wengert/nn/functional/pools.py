@@ -101,8 +101,8 @@ def _max_unpool(n: int) -> Any:
         require(within(places, 0, count), _no_such_place, places, count, name, out)
         zeros = wrap(np.zeros((*lead, count), input.dtype))
         flat = lambda x: reshape(x, (*lead, -1))
-        made = scatter(zeros, len(lead), wrap(places.reshape(*lead, -1)), flat(input))
-        return reshape(made, (*lead, *out))
+        spread = scatter(zeros, len(lead), wrap(places.reshape(*lead, -1)), flat(input))
+        return reshape(spread, (*lead, *out))
 
     return max_unpool
 
@@ -187,8 +187,8 @@ def _fractional(n: int) -> Any:
         values, indices = reshape(values, whole), wrap(places.reshape(whole))
         if lone:
             values, indices = values[0], indices[0]
-        found: Any = (values, indices) if return_indices else values
-        return found
+        result: Any = (values, indices) if return_indices else values
+        return result
 
     return fractional_max_pool
 

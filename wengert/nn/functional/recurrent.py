@@ -136,8 +136,8 @@ def _composed(
         outs.append(new[0])
         if n < len(state[0]):  # the states of sequences that have ended, or not begun, stay
             new = tuple(
-                _join([made, _slices(s, slice(n, None))], 0)
-                for made, s in zip(new, state, strict=True)
+                _join([moved, _slices(s, slice(n, None))], 0)
+                for moved, s in zip(new, state, strict=True)
             )
         state = new
     return _join(outs[::-1] if backwards else outs, 0), state
@@ -154,11 +154,11 @@ class _Scan(Function):
         arrays = [None if t is None else t._array for t in rest]
         states, weights = arrays[:several], arrays[several:]
         forward, _, settings = _loops(mode)
-        made = [wrap(y) for y in forward(x._array, *weights, states, runs, *settings)]
+        outputs = [wrap(y) for y in forward(x._array, *weights, states, runs, *settings)]
         # The states before each time and so on: not the results, which may be overwritten.
-        ctx.save_for_backward(x, *rest, *made[1 + several :])
+        ctx.save_for_backward(x, *rest, *outputs[1 + several :])
         ctx.set_materialize_grads(False)
-        return tuple(made[: 1 + several])
+        return tuple(outputs[: 1 + several])
 
     @staticmethod
     def backward(ctx: Any, g: Any, *ends: Any) -> Any:

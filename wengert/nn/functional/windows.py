@@ -551,13 +551,13 @@ adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = _adaptive_avg_po
 
 def _largest_of_cells(array: Any, bins: list[list[tuple[int, int]]], out: Sizes) -> Any:
     lead, spatial = array.shape[:2], array.shape[2:]
-    index, found = np.arange(math.prod(spatial)).reshape(spatial), []
+    index, places = np.arange(math.prod(spatial)).reshape(spatial), []
     for cell in np.ndindex(*out):
         part = tuple(slice(*bins[i][c]) for i, c in enumerate(cell))
         within = index[part].ravel()
         flat = array[(slice(None), slice(None), *part)].reshape(*lead, within.size)
-        found.append(getitem(within, flat.argmax(-1)))
-    return np.stack(found, -1)
+        places.append(getitem(within, flat.argmax(-1)))
+    return np.stack(places, -1)
 
 
 @over("adaptive_max_pool{n}d", 1, 2, 3)
@@ -577,8 +577,8 @@ def adaptive_max_pools(n: int) -> Any:
         values, places = reshape(values, (*lead, *out)), flat.reshape(*lead, *out)
         if lone:
             values, places = values[0], places[0]
-        found: Any = (values, wrap(places)) if return_indices else values
-        return found
+        result: Any = (values, wrap(places)) if return_indices else values
+        return result
 
     return adaptive_max_pool
 

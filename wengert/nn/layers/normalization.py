@@ -277,15 +277,15 @@ class SyncBatchNorm(_BatchNorm):
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
         """The module with every BatchNorm layer replaced by one over all ranks, in place."""
         if isinstance(module, _BatchNorm):
-            made = cls(
+            layer = cls(
                 module.num_features, module.eps, module.momentum, module.affine,
                 module.track_running_stats, process_group, bias=module.bias is not None,
             )  # fmt: skip
             for name, parameter in module._parameters.items():
-                made._parameters[name] = parameter
-            made._buffers.update(module._buffers)
-            made.training = module.training
-            return made
+                layer._parameters[name] = parameter
+            layer._buffers.update(module._buffers)
+            layer.training = module.training
+            return layer
         for name, child in module.named_children():
             setattr(module, name, cls.convert_sync_batchnorm(child, process_group))
         return module

@@ -428,8 +428,8 @@ class RNNCellBase(Module):
         elif lone:
             states = tuple(s.unsqueeze(0) for s in states)
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        made = cell(input, tuple(states), *weights, *settings)
-        return tuple(s.squeeze(0) for s in made) if lone else made
+        after = cell(input, tuple(states), *weights, *settings)
+        return tuple(s.squeeze(0) for s in after) if lone else after
 
     def _check(self, input: Tensor, states: Any) -> None:
         name = self._get_name()

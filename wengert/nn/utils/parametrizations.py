@@ -143,8 +143,8 @@ def spectral_norm(
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
     dim = output_dim(module) if dim is None else dim
-    made = _SpectralNorm(weight, n_power_iterations, dim, eps)
-    return parametrize.register_parametrization(module, name, made)
+    normalized = _SpectralNorm(weight, n_power_iterations, dim, eps)
+    return parametrize.register_parametrization(module, name, normalized)
 
 
 def output_dim(module: Module) -> int:
@@ -235,5 +235,5 @@ def orthogonal(
             "orthogonal: maps are 'matrix_exp' and 'cayley', with use_trivialization=True; "
             "Householder reflections are not available"
         )
-    made = _Orthogonal(weight, orthogonal_map)
-    return parametrize.register_parametrization(module, name, made, unsafe=True)
+    matrix = _Orthogonal(weight, orthogonal_map)
+    return parametrize.register_parametrization(module, name, matrix, unsafe=True)

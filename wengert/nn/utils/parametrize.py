@@ -59,22 +59,22 @@ class ParametrizationList(ModuleList):
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
-        made = _undone(list(modules), original)
-        self.is_tensor = isinstance(made, Tensor)
-        self.ntensors = 1 if isinstance(made, Tensor) else len(made)
+        undone = _undone(list(modules), original)
+        self.is_tensor = isinstance(undone, Tensor)
+        self.ntensors = 1 if isinstance(undone, Tensor) else len(undone)
         learned = isinstance(original, Parameter)
-        if isinstance(made, Tensor):
-            if made.dtype != original.dtype or (not unsafe and made.shape != original.shape):
+        if isinstance(undone, Tensor):
+            if undone.dtype != original.dtype or (not unsafe and undone.shape != original.shape):
                 raise ValueError(
                     "When `right_inverse` outputs one tensor, it may not change the dtype or shape "
                     f"of the tensor: {original.dtype} {tuple(original.shape)} became "
-                    f"{made.dtype} {tuple(made.shape)}. Pass unsafe=True to change the shape."
+                    f"{undone.dtype} {tuple(undone.shape)}. Pass unsafe=True to change the shape."
                 )
-            if made is not original:
-                original.data = made.detach()
+            if undone is not original:
+                original.data = undone.detach()
             self._keep("original", original, learned)
         else:
-            for i, x in enumerate(made):
+            for i, x in enumerate(undone):
                 if not isinstance(x, Tensor):
                     raise ValueError(
                         "'right_inverse' must return a Tensor or a Sequence of tensors, but "
@@ -116,8 +116,8 @@ class ParametrizationList(ModuleList):
     def right_inverse(self, value: Tensor) -> None:
         """Give the originals values from which (about) `value` is computed."""
         with modes.no_grad():
-            made = _undone(list(self), value)
-            items = [made] if isinstance(made, Tensor) else list(made)
+            undone = _undone(list(self), value)
+            items = [undone] if isinstance(undone, Tensor) else list(undone)
             if len(items) != self.ntensors:
                 raise ValueError(
                     "'right_inverse' must return a sequence of tensors of length "
@@ -145,17 +145,17 @@ class ParametrizationList(ModuleList):
 
 def _undone(modules: list[Any], value: Tensor) -> Any:
     """The `right_inverse`s, the last parametrization's first; the value itself where none is."""
-    made: Any = value
+    undone: Any = value
     with modes.no_grad():
         for module in reversed(modules):
             if hasattr(module, "right_inverse"):
-                made = module.right_inverse(made)
-    if not isinstance(made, (Tensor, Sequence)):
+                undone = module.right_inverse(undone)
+    if not isinstance(undone, (Tensor, Sequence)):
         raise ValueError(
             "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
-            f"{type(made).__name__}"
+            f"{type(undone).__name__}"
         )
-    return made
+    return undone
 
 
 # ---- modules with parametrized tensors -----------------------------------------------------
@@ -172,10 +172,10 @@ def _inject_class(module: Module) -> None:
         )
 
     def deepcopy(self: Any, memo: Any) -> Any:
-        made: Any = object.__new__(type(self))
-        memo[id(self)] = made
-        made.__dict__ = copy.deepcopy(self.__dict__, memo)
-        return made
+        twin: Any = object.__new__(type(self))
+        memo[id(self)] = twin
+        twin.__dict__ = copy.deepcopy(self.__dict__, memo)
+        return twin
 
     members: dict[str, Any] = {
         "__getstate__": getstate,
@@ -234,13 +234,13 @@ def register_parametrization(
             f"parametrized element with name '{tensor_name}'"
         )
     original = getattr(module, tensor_name)
-    made = ParametrizationList([parametrization], original, unsafe)
+    parametrizations = ParametrizationList([parametrization], original, unsafe)
     delattr(module, tensor_name)
     if not is_parametrized(module):
         _inject_class(module)
         module.parametrizations = ModuleDict()
     _inject_property(module, tensor_name)
-    module.parametrizations[tensor_name] = made
+    module.parametrizations[tensor_name] = parametrizations
     return module
 
 
