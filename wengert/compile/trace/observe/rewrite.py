@@ -266,11 +266,18 @@ _DECIDED = {"COMPARE_OP", "CONTAINS_OP", "IS_OP", "UNARY_NOT", "TO_BOOL"}
 """What these leave was shown already: their truth tells nothing new."""
 
 
+_DEEPER = 8
+"""What is said of an instruction takes so much more room on the stack, at most."""
+
+
 class Rewriter:
     """Rewrites one code object."""
 
     def __init__(self, code: CodeType) -> None:
-        self.body = Bytecode.from_code(code)
+        self.body = Bytecode.from_code(code, conserve_exception_block_stackdepth=True)
+        # What stands for an instruction begins and ends at its depth, so `try` blocks keep theirs;
+        # in between it goes as deep as a call's operands, and the cells that a loop shows.
+        self.depth = code.co_stacksize + len(code.co_cellvars) + len(code.co_freevars) + _DEEPER
         self.told: dict[Any, Told] = {}
         self.site: Site | None = None
         """The loop that this instruction begins."""
@@ -283,24 +290,28 @@ class Rewriter:
         out: list[Any] = []
         before = ""
         named = False
-        for k, old in enumerate(self.body):
+        body = list(self.body)
+        following = _following(body)
+        for k, old in enumerate(body):
             if not isinstance(old, Instr):
-                if isinstance(old, TryBegin) and not _is_with(self.body, old):
+                if isinstance(old, TryBegin) and not _is_with(body, old):
                     self.tries.append(old)
                 elif isinstance(old, TryEnd) and old.entry in self.tries:
                     self.tries.remove(old.entry)
                 out.append(old)
                 continue
             self.site = site_of(self.body, k) if old.name == "GET_ITER" else None
-            self.is_statement = _following(self.body, k) == "POP_TOP"
+            self.is_statement = following[k] == "POP_TOP"
             for step in uniform(old, named):
                 for new in self.instructions(step, before):
                     new.location = old.location  # tracebacks keep the user's lines
                     out.append(new)
                 before = step.name
             named = old.name == "KW_NAMES" or (named and old.name == "PRECALL")
-        self.body[:] = out
-        return self.body.to_code()
+        self.body.clear()
+        self.body.extend(out)
+        # To find the depths anew, along all ways through the code, took half of the time.
+        return self.body.to_code(stacksize=self.depth, compute_exception_stack_depths=False)
 
     def instructions(self, step: Step, before: str) -> Iterator[Instr]:
         rule = getattr(self, step.name.lower(), None)
@@ -497,9 +508,13 @@ def _is_with(body: Any, begin: TryBegin) -> bool:
     return "WITH_EXCEPT_START" in steps
 
 
-def _following(body: Any, k: int) -> str:
-    """The instruction after this one."""
-    return next((x.name for x in body[k + 1 :] if isinstance(x, Instr)), "")
+def _following(body: list[Any]) -> list[str]:
+    """The instruction after each one."""
+    found, name = [], ""
+    for x in reversed(body):
+        found.append(name)
+        name = x.name if isinstance(x, Instr) else name
+    return found[::-1]
 
 
 def caught(error: BaseException) -> BaseException:
