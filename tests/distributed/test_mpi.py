@@ -76,6 +76,22 @@ def test_operations_in_another_order_are_found(checked):
     assert done.stdout.count("rank 1: all_reduce MAX of float32[2]") == 2
 
 
+def test_different_operations_that_mpi_mixes_up_are_found():
+    # Rank 0 was the root of a broadcast while the others gathered: all went on, with wrong numbers.
+    done = program(
+        3,
+        "x, y = wg.zeros(2), wg.zeros(3, 2)\n"
+        "for k in range(2):\n"
+        "    if k == 0 or rank: dist.all_gather_into_tensor(y, x)\n"
+        "    if k == 0 or not rank: dist.broadcast(x, 0)\n"
+        "dist.barrier()\nprint('no error', flush=True)\n",
+    )
+    assert done.returncode != 0
+    assert "no error" not in done.stdout
+    assert "all_gather of float32[2], at" in done.stdout
+    assert "rank 0: broadcast of float32[2] with root 0" in done.stdout
+
+
 def test_a_group_that_was_destroyed_is_of_no_more_use_and_may_be_joined_again():
     done = program(
         2,

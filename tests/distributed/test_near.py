@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from wengert.distributed.collectives import ReduceOp
-from wengert.distributed.near import SLOT, SLOTS, Block, Board, Differs, Layout, Ring, shared
+from wengert.distributed.board import KEPT, Board
+from wengert.distributed.near import SLOT, SLOTS, Block, Differs, Layout, Ring, shared
 from wengert.distributed.near_code import Entered
 
 
@@ -86,15 +87,38 @@ def test_ranks_that_come_to_different_operations_are_told_at_every_call():
             assert number == numbers_[other == size - 1] != numbers_[rank == size - 1]
 
 
+def boards(size: int) -> list[Board]:
+    memory = bytearray(Board.size(size))
+    return [Board(memory, range(size), k) for k in range(size)]
+
+
 def test_a_rank_that_came_to_another_operation_as_the_same_one_is_named():
     # Only those were that had begun fewer: a timeout did not say who was at a broadcast meanwhile.
-    memory = bytearray(Board.size(3))
-    boards = [Board(memory, range(3), k) for k in range(3)]
-    for board, name in zip(boards, ("all_reduce", "broadcast", "all_reduce"), strict=True):
-        board.note(name)
-    said = boards[0].where()
+    three = boards(3)
+    for board, number in zip(three, (0, 1, 0), strict=True):
+        board.note(number)
+    said = three[0].where(("all_reduce", "broadcast").__getitem__)
     assert "rank 1 has begun 1 operations, the last of them broadcast" in said
     assert "rank 2" not in said
+
+
+def test_a_rank_that_had_come_to_another_operation_is_found_by_who_comes_later():
+    first, second, third = boards(3)
+    places = [first.note(n) for n in (0, 7, 2)]
+    assert [second.note(n) for n in (0, 6)] == places[:2]
+    assert first.differing(places[0]) is None
+    assert first.differing(places[1]) == (1, 6)
+    assert second.differing(places[1]) == (0, 7)
+    assert first.differing(places[2]) is None  # nobody else has come there
+    assert third.differing(third.note(0)) is None
+    for _ in range(2 * KEPT):
+        first.note(2)
+    assert second.differing(places[1]) is None  # what it was is no longer known,
+    for _ in range(2 * KEPT):
+        second.note(2)
+    found = second.differing(second.note(2))
+    assert found is not None  # but that it was another one still is
+    assert found[0] == 0
 
 
 class Alone:
@@ -111,7 +135,7 @@ class Alone:
 
 def test_without_room_for_a_file_there_is_no_shared_memory(monkeypatch):
     memory = shared(Alone(), Board.size(2))
-    assert bytes(memory) == bytes(32)
+    assert bytes(memory) == bytes(Board.size(2))
     monkeypatch.setattr("tempfile.mkstemp", lambda **_: (_ for _ in ()).throw(OSError("full")))
     assert shared(Alone(), 32) is None
 
@@ -148,7 +172,7 @@ def test_numbers_that_numpy_combines_by_other_means_are_left_to_mpi():
 
 def entered(ring: Ring, x: np.ndarray, number: int = 0):
     layout = Layout(ring, number, x.shape, x.dtype, np.add)
-    made = layout.at_once(Board(bytearray(Board.size(2)), range(2), ring.rank), "all_reduce")
+    made = layout.at_once(Board(bytearray(Board.size(2)), range(2), ring.rank))
     assert made is not None
     return made
 
@@ -170,6 +194,19 @@ def test_a_block_that_is_combined_at_once_is_left_when_nobody_comes():
     assert x.tolist() == y.tolist() == [3.0] * 3
     assert first.left(at_once.__self__) is None
     assert sys.getrefcount(x) == references
+
+
+def test_what_is_combined_at_once_is_written_down_as_all_else():
+    (ring, _), (board, other) = rings(2), boards(2)
+    layout = Layout(ring, 5, (3,), np.dtype(float), np.add)
+    at_once = layout.at_once(board)
+    assert at_once is not None
+    board.note(3)
+    assert at_once(np.zeros(3)) == Entered.LEFT
+    for number in (3, 5):
+        other.note(number)
+    assert board.count == other.count == 2
+    assert board.row.tolist() == other.row.tolist()
 
 
 def test_ranks_without_a_core_each_do_not_spin(monkeypatch):

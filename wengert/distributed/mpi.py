@@ -6,8 +6,8 @@ waits asks again and again, until the time is up; for what nobody waits for yet,
 Few ranks of one machine combine blocks in memory that they share instead (`near.py`).
 
 MPI itself trusts that all ranks do the same. So what a rank is about to do is compared with the
-others before it does it for the first time, and each time if WENGERT_CHECK=1. Where each rank
-stands is noted in shared memory, too, and read when one has waited too long.
+others before it does it for the first time, and each time if WENGERT_CHECK=1. What ranks of one
+machine have begun is compared whenever one has waited for it (`board.py`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.distributed.board import Board
 from wengert.distributed.collectives import ReduceOp
-from wengert.distributed.near import MOST, Block, Board, Differs, Layout, Ring, shared
+from wengert.distributed.near import MOST, Block, Differs, Layout, Ring, shared
 from wengert.distributed.transport import Call, Done, Pending, Transport, disagreement
 from wengert.errors import DistBackendError, DistTimeoutError, RankLostError
 from wengert.history import forks
@@ -154,9 +155,10 @@ class Polled(Pending):
 class Shared(Polled):
     """A block in the ring of those ranks that share memory."""
 
-    def __init__(self, at: Mpi, block: Block, call: Call) -> None:
+    def __init__(self, at: Mpi, block: Block, call: Call, place: int) -> None:
         self.at = at
         self.block = block
+        self.place = place
         self.what = call.described
         self.ring = block.ring
         self.at_once = AT_ONCE if self.ring.spins else 0.0
@@ -168,6 +170,7 @@ class Shared(Polled):
 
     def look(self) -> None:
         self.at.notice(self.what)  # memory does not tell that a rank was lost
+        self.at.compare(self.what, self.place)
 
     def begin(self) -> Shared:
         self._told(self.ring.add, self.block)
@@ -195,11 +198,14 @@ class Transfer(Polled):
     status: Any = None
     error: DistBackendError | None = None
 
-    def __init__(self, at: Mpi, request: Any, what: Callable[[], str], keep: Any) -> None:
+    def __init__(
+        self, at: Mpi, request: Any, what: Callable[[], str], keep: Any, place: int | None = None
+    ) -> None:
         self.at = at
         self.request = request
         self.what = what
         self.keep = keep  # memory that MPI reads and writes
+        self.place = place  # among the group's collectives, of those that are one
         self.lock = threading.Lock()
 
     def poll(self) -> bool:
@@ -219,7 +225,12 @@ class Transfer(Polled):
                     raise
             return self.done
 
+    def look(self) -> None:
+        if self.place is not None:
+            self.at.compare(self.what, self.place)
+
     def _end(self) -> None:
+        self.look()
         array, self.keep = self.keep, None
         if self.status is not None:
             self.source = self.status.Get_source()
@@ -302,8 +313,8 @@ class Mpi(Transport):
         self.timeout = timeout
         self.rank = comm.Get_rank()
         self.size = comm.Get_size()
-        self.begins: dict[Any, Callable[[Call, Any, Any], Pending]] = {}
-        """What begins an operation that the ranks have compared."""
+        self.begins: dict[Any, tuple[int, Callable[[Call, Any, Any, int], Pending]]] = {}
+        """The number of an operation that the ranks have compared, and what begins it."""
         self.cards: dict[tuple[Any, ...], int] = {}
         """Their numbers, the same on all ranks."""
         self.ring: Ring | None = None
@@ -371,44 +382,46 @@ class Mpi(Transport):
         if self.broken is not None:
             raise self.unusable(call.described)
         key = call[:5]
-        begin = self.begins.get(key)
-        if begin is None or self.always:
+        known = self.begins.get(key)
+        if known is None or self.always:
             self.alike(str(call.card), call.described, self.timeout)
-            begin = self.begins[key] = self.prepared(call)
-        c = call.collective
-        self.board.note(c.name)
+            known = self.begins[key] = self.prepared(call)
+        number, begin = known
+        place = self.board.note(number)
         if send is not None and receive is not None and send is not receive:
-            if c.mpi == "bcast":
+            if call.collective.mpi == "bcast":
                 receive[...] = send
             elif np.may_share_memory(send, receive):
                 send = send.copy()
-        return begin(call, send, receive)
+        return begin(call, send, receive, place)
 
-    def prepared(self, call: Call) -> Callable[[Call, Any, Any], Pending]:
-        """What begins a collective on some memory: all ranks are about to."""
+    def prepared(self, call: Call) -> tuple[int, Callable[[Call, Any, Any, int], Pending]]:
+        """A collective's number, and what begins it on some memory: all ranks are about to."""
         c, ring = call.collective, None
         number = self.cards.setdefault(call.card, len(self.cards))
         if not (c.rooted or c.brings.stacked or c.gets.stacked):
             ring = self.ring = self.ring or self._ring()
         if ring is None or not ring.takes(call.op.function, call.dtype):
             begin = self.by_mpi(call)
-            return lambda call, send, receive: Transfer(
+            return number, lambda call, send, receive, place: Transfer(
                 self,
                 self.begun(call.described, lambda: begin(send, receive)),
                 call.described,
                 (send, receive),
+                place,
             )
-
         layout = Layout(ring, number, call.block, call.dtype, call.op.function)
-        at_once = None if self.always else layout.at_once(self.board, c.name)
+        at_once = None if self.always else layout.at_once(self.board)
         if at_once is not None:
             self.at_once[call[:5]] = at_once
-        return lambda call, send, receive: Shared(self, Block(layout, send, receive), call).begin()
+        return number, lambda call, send, receive, place: Shared(
+            self, Block(layout, send, receive), call, place
+        ).begin()
 
     def left(self, call: Call, at_once: Any) -> Pending:
         assert self.ring is not None
         block = self.ring.left(at_once.__self__)
-        return Done() if block is None else Shared(self, block, call)
+        return Done() if block is None else Shared(self, block, call, self.board.count)
 
     def by_mpi(self, call: Call) -> Callable[[Any, Any], Any]:
         """MPI's call, from the description of the collective: a request."""
@@ -525,11 +538,22 @@ class Mpi(Transport):
         """An error if a rank was lost, or has left the group."""
         self.begun(what, lambda: self.control.Iprobe(self.MPI.ANY_SOURCE, self.MPI.ANY_TAG))
 
+    def compare(self, what: Callable[[], str], place: int) -> None:
+        """An error if another rank has come to another operation than this one, at a place."""
+        if self.board.differing(place) is None:
+            return
+        time.sleep(PAUSE)  # what is counted may be seen before what it counts
+        if found := self.board.differing(place):
+            raise self.differs(what, *found)
+
     def differs(self, what: Callable[[], str], rank: int, number: int) -> DistBackendError:
         """The error for another rank that has come to the operation of that number."""
-        cards = {n: card for card, n in self.cards.items()}
         self.end(f"rank {self.rank} came to another operation than rank {rank}")
-        return disagreement(what(), self.rank, Call.words(cards[number]), rank)
+        return disagreement(what(), self.rank, self.words(number), rank)
+
+    def words(self, number: int) -> str:
+        """The operation of a number, as errors show it."""
+        return next((Call.words(c) for c, n in self.cards.items() if n == number), "another one")
 
     def unusable(self, what: Callable[[], str]) -> DistBackendError:
         return self.error(f"rank {self.rank} cannot go on with {what()}\n{self.broken}")
@@ -545,7 +569,7 @@ class Mpi(Transport):
 
     def late(self, what: str, timeout: float) -> DistTimeoutError:
         error = DistTimeoutError(
-            f"rank {self.rank} waited {timeout:g} s in {what}{self.board.where()}"
+            f"rank {self.rank} waited {timeout:g} s in {what}{self.board.where(self.words)}"
         )
         self.end(str(error))
         return error

@@ -1,9 +1,8 @@
-"""What the ranks of one machine say to each other through memory that they share.
+"""How the ranks of one machine combine blocks in memory that they share.
 
-A board has where each rank stands, for errors. In a ring blocks are combined without messages: each
-rank writes its own where all others read, and each combines all of them, in the order of the
-ranks, so that all get the same bits. A block is copied once, and nothing has to be driven: who has
-written need not wait for those who read.
+In a ring blocks are combined without messages: each rank writes its own where all others read, and
+each combines all of them, in the order of the ranks, so that all get the same bits. A block is
+copied once, and nothing has to be driven: who has written need not wait for those who read.
 
 The memory is a file that has no name once all have opened it: nothing is left of it.
 """
@@ -17,13 +16,13 @@ import os
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wengert.distributed.collectives import COLLECTIVES
+from wengert.distributed.board import LINE, Board
 
 SLOT = 2**17
 """Bytes that are written before others may read them: they are still in a cache then."""
@@ -33,7 +32,6 @@ SPINS = 10_000
 """How often it is looked whether others have come, some 50 microseconds, before it is left."""
 MOST = 4
 """So many ranks read what all have written. For more of them MPI's ways read less."""
-_LINE = 8  # words of 8 bytes of which a cache moves no fewer
 
 
 def shared(near: Any, size: int) -> mmap.mmap | None:
@@ -71,42 +69,6 @@ def _reserved(size: int) -> Path | None:
     return None
 
 
-# ---- where ranks stand --------------------------------------------------------------------------
-
-
-class Board:
-    """For each rank of this machine how many operations it has begun, and which was the last."""
-
-    names = (*COLLECTIVES, "barrier")
-
-    def __init__(self, memory: Any, ranks: Sequence[int], mine: int) -> None:
-        self.ranks = ranks
-        self.rows: Any = np.frombuffer(memory, np.int64).reshape(-1, 2)
-        self.row: Any = memoryview(memory).cast("q")[2 * mine : 2 * mine + 2]
-        self.address = self.rows[mine].ctypes.data
-        self.places = {name: k for k, name in enumerate(self.names)}
-
-    @staticmethod
-    def size(ranks: int) -> int:
-        return 16 * ranks
-
-    def note(self, name: str) -> None:
-        row = self.row
-        row[0] += 1
-        row[1] = self.places[name]
-
-    def where(self) -> str:
-        """Where the ranks stand that are not as far as this one, or at another operation."""
-        mine, here = self.row
-        lines = [
-            f"\n  rank {rank} has begun {count} operations, "
-            + (f"the last of them {self.names[last]}" if count else "none of them in this group")
-            for rank, (count, last) in zip(self.ranks, self.rows.tolist(), strict=True)
-            if count < mine or (count == mine and last != here)
-        ]
-        return f"; this is the operation {mine} of the group." + "".join(lines)
-
-
 # ---- blocks that are combined -------------------------------------------------------------------
 
 
@@ -129,13 +91,12 @@ class Layout:
         words = (ring.words.ctypes.data, number, 0, 0, self.parts, step, last, dtype.itemsize)
         self.words = np.array([*words, *loop, 0, 0, 0, 0, 0, 0], np.int64)
 
-    def at_once(self, board: Board, name: str) -> Callable[[Any], int] | None:
+    def at_once(self, board: Board) -> Callable[[Any], int] | None:
         """What combines an array if the others come soon; None if it has to be waited for."""
         if self.parts > 1:
             return None
         code, words = self.ring.code, self.words.copy()
         words[code.Blocks.BOARD] = board.address
-        words[code.Blocks.PLACE] = board.places[name]
         self.ring.tables[words.ctypes.data] = words, board  # which are written to
         return code.at_once(words)
 
@@ -188,7 +149,7 @@ class Ring:
         self.rank = rank
         self.memory = memory
         self.turn = near_code.turn()
-        row = 8 * (near_code.LINE + SLOTS)
+        row = 8 * (LINE + SLOTS)
         at = np.frombuffer(memory, np.uint8).ctypes.data
         w = near_code.Words
         self.words = np.zeros(len(w), np.int64)
@@ -213,7 +174,7 @@ class Ring:
 
     @staticmethod
     def size(ranks: int) -> int:
-        return (8 * (_LINE + SLOTS) + SLOTS * SLOT) * ranks
+        return (8 * (LINE + SLOTS) + SLOTS * SLOT) * ranks
 
     def takes(self, op: np.ufunc, dtype: Any) -> bool:
         return self.code.loop(op, dtype) is not None

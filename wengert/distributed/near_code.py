@@ -25,6 +25,7 @@ from wengert.compile.llvm.machine.control import rounds
 from wengert.compile.llvm.machine.functions import call, declare
 from wengert.compile.llvm.machine.host import Code, compile_module
 from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID
+from wengert.distributed.board import FACTOR, KEPT, LINE
 
 WRITES, READS = 1, 2
 """What a turn may do."""
@@ -45,7 +46,7 @@ class Blocks(enum.IntEnum):
 
     RING, NUMBER, SOURCE, TARGET, PARTS, STEP, LAST, ITEM = range(8)  # bytes, of an element last
     LOOP, LOOPS_DATA, PUT, GOT = range(8, 12)
-    BOARD, PLACE, TYPE, ARRAY = range(12, 16)  # for `at_once`
+    BOARD, TYPE, ARRAY = range(12, 15)  # for `at_once`
 
 
 class Turn(enum.IntEnum):
@@ -374,10 +375,6 @@ class _Turn:
         b.call(function, [self.places, self.count, self.steps, data])
 
 
-LINE = 8
-"""Words of 8 bytes of which a cache moves no fewer."""
-
-
 def _at_once(module: ir.Module, inside: ir.Function) -> None:
     """`PyObject *at_once(table, array)`: the whole of a block; a number of `Entered`."""
     function = ir.Function(module, ir.FunctionType(I64, [I64, I64]), "at_once")
@@ -402,9 +399,7 @@ def _at_once(module: ir.Module, inside: ir.Function) -> None:
         (Blocks.GOT, 0),
     ):
         words.put(word, value)
-    board = _Table(b, words.get(Blocks.BOARD))
-    board.put(0, b.add(board.get(0), I64(1)))
-    board.put(1, words.get(Blocks.PLACE))
+    _note(b, _Table(b, words.get(Blocks.BOARD)), words.get(Blocks.NUMBER))
     status = b.call(inside, [words.address, I64(WRITES | READS), ring.get(Words.SPINS)])
     with b.if_then(b.icmp_signed("==", status, I32(Turn.DONE))):
         b.ret(_number(b, Entered.DONE))
@@ -413,6 +408,19 @@ def _at_once(module: ir.Module, inside: ir.Function) -> None:
     words.put(Blocks.ARRAY, array)
     b.call(declare(module, "python.Py_IncRef", VOID, [I64]), [array])
     b.ret(_number(b, Entered.LEFT))
+
+
+def _note(b: ir.IRBuilder, board: _Table, number: Any) -> None:
+    """`Board.note`."""
+    last = board.get(0)
+    count = b.add(last, I64(1))
+    before, code = (
+        _place(b, board.address, b.mul(b.add(b.urem(n, I64(KEPT)), I64(LINE)), I64(8)))
+        for n in (last, count)
+    )
+    begun = b.mul(b.load(before, typ=I64, align=8), I64(FACTOR))
+    b.store(b.add(begun, b.add(number, I64(1))), code, align=8)
+    b.store_atomic(count, _place(b, board.address, I64(0), _WORD), "release", 8)
 
 
 def _number(b: ir.IRBuilder, value: int) -> Any:
