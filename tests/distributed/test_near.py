@@ -10,8 +10,8 @@ import sys
 import numpy as np
 import pytest
 
-from wengert.distributed.collectives import ReduceOp
 from wengert.distributed.board import KEPT, Board
+from wengert.distributed.collectives import ReduceOp
 from wengert.distributed.near import SLOT, SLOTS, Block, Differs, Layout, Ring, shared
 from wengert.distributed.near_code import Entered
 

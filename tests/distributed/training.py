@@ -102,6 +102,22 @@ def gradients_accumulate_without_being_sent():
 
 
 @check
+def a_parameter_that_is_used_outside_of_the_module_too_gets_its_whole_gradient():
+    # What the module gave was averaged as soon as it was there, and then was all the gradient.
+    rank, size = here()
+    net, alone = DDP(network(), bucket_cap_mb=5e-5), network()
+    for x, y in [batch(rank)]:
+        loss = ((net(x) - y) ** 2).sum() + sum((p**3).sum() for p in net.parameters())
+        loss = loss + net.module[0].weight.sum() * net.module[0].weight[0, 0]
+        loss.backward()
+    for x, y in (batch(r) for r in range(size)):
+        loss = ((alone(x) - y) ** 2).sum() + sum((p**3).sum() for p in alone.parameters())
+        (loss + alone[0].weight.sum() * alone[0].weight[0, 0]).backward()
+    for p, q in zip(net.parameters(), alone.parameters(), strict=True):
+        np.testing.assert_allclose(p.grad, q.grad / size, rtol=1e-4, atol=1e-5)
+
+
+@check
 def a_gradient_that_was_kept_is_not_written_by_later_steps_whose_bucket_it_lay_in():
     net = DDP(network(), bucket_cap_mb=5e-5)
     optimizer = wg.optim.SGD(net.parameters(), lr=0.1)

@@ -4,6 +4,7 @@ A node is always created after the nodes that made its inputs. So taking nodes l
 heap keyed by their time of creation, is a topological order, and one pass over the graph is enough:
 no counting of dependencies beforehand. All state is local, so any number of threads may sweep at
 once. Leaves wait until every operation has run: a sweep that fails midway has changed no `.grad`.
+Whoever wants to know earlier what arrives at some leaves watches (`watching.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from numpy import ndarray
 
 from wengert.arrays.kind import kind_of
-from wengert.autograd import anomaly, hooks, saved, zeros
+from wengert.autograd import anomaly, hooks, saved, watching, zeros
 from wengert.autograd.saved import Freed
 from wengert.dispatch import ERRORS, QUIET
 from wengert.errors import FreedGraphError
@@ -78,7 +79,8 @@ def sweep(
     freed = None if retain else Freed(sys._getframe(3))
     state = modes.current() if modes.special else modes.DEFAULT
     usual = not (recorded or state.anomaly or state.zeros)
-    restricted = met is not None or bool(modes.special)
+    due = watching.due(roots) if watching.WATCHERS and targets is None and usual else None
+    restricted = met is not None or bool(modes.special) or due is not None
     ends: Any = () if targets is None else targets.ends
     step = anomaly.watching(pull) if state.anomaly else pull
     while queue or held is not None:
@@ -131,6 +133,8 @@ def sweep(
                 deposit(arrived, queue, edge, g)
             else:
                 arrived[edge] = have + g
+        if due is not None and node in due:
+            watching.tell(due[node], arrived)
     g = pulled = have = held_g = None  # nobody but the leaves shall hold the last cotangents
     finish(arrived, recorded, targets)
 
@@ -161,8 +165,10 @@ def finish(leaves: dict[Any, Any], recorded: bool, targets: Targets | None) -> N
     g = None  # as in `sweep`
     with ACCUMULATING:
         hooked = accumulate(leaves, connects)
-    for leaf, g in hooked:
-        hooks.after_accumulation(leaf, g, recorded)
+    if hooked:
+        with modes.set_grad_enabled(connects):
+            for leaf, g in hooked:
+                hooks.after_accumulation(leaf, g, recorded)
 
 
 def pull(node: Node, g: Any, recorded: bool) -> Any:

@@ -68,11 +68,13 @@ def after(node: Node, pulled: Any, g: Any, recorded: bool) -> Any:
 
 
 def after_accumulation(node: AccumulateGrad, g: Any, recorded: bool) -> None:
-    """The hooks that wait for a leaf's `.grad`, then the post-hooks of its node."""
+    """The hooks that wait for a leaf's `.grad`, then the post-hooks of its node.
+
+    Recorded as the sweep is: that is set for all leaves at once.
+    """
     if node.post_hooks:
-        with modes.set_grad_enabled(recorded and modes.is_grad_enabled()):
-            for hook in _still_registered(node.post_hooks):
-                hook(node.variable)
+        for hook in _still_registered(node.post_hooks):
+            hook(node.variable)
     if node.extras is not None:
         after(node, (), g, recorded)
 

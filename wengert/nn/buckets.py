@@ -4,20 +4,19 @@ Parameters are put into buckets in the order in which their gradients become rea
 is, it is copied into its bucket; a full bucket is sent, in the order of the buckets, which is the
 same on all ranks. When all are back the gradients take what arrived.
 
-Leaves get their gradients at the end of a sweep. To have them earlier, a module is called with
-views in the place of its parameters: a view's node is as old as the call, so that the sweep comes
-to it as soon as it has gone through all that the module did, with a gradient that is complete.
+Leaves get their gradients at the end of a sweep. A bucket is told earlier what arrives at them
+(`autograd/watching.py`): as soon as the sweep has gone through all that they were used in.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.autograd.engine import mark_written
+from wengert.autograd.watching import Watcher
 from wengert.distributed import objects
 from wengert.distributed.collectives import COLLECTIVES, ReduceOp
 from wengert.distributed.functional import exchanged
@@ -70,7 +69,7 @@ class Bucket:
         return self.last
 
 
-class Reducer:
+class Reducer(Watcher):
     """The buckets of a module's parameters, through one backward pass after the other."""
 
     def __init__(
@@ -94,8 +93,7 @@ class Reducer:
         self.expecting = False
         self.ready: set[int] = set()  # whose gradients are in their buckets
         self.ended: set[int] = set()  # with whom the sweep is done
-        self.uses: dict[int, int] = {}  # by how many views a parameter was used
-        self.came: dict[int, int] = {}  # for how many of them a gradient came
+        self.leaves: dict[Any, Tensor] = {}
         self.used: set[int] = set()
         self.fresh: set[int] = (
             set()
@@ -108,10 +106,15 @@ class Reducer:
     def renumber(self) -> None:
         """Ranks were lost: average over those that are left, from the next forward pass on."""
         self.divisor = self.own.size()
-        self.expecting = False
+        self.rest()
         self.ready.clear()
         self.ended.clear()
         self.order.clear()
+
+    def rest(self) -> None:
+        """No backward pass is to be averaged."""
+        self.expecting = False
+        self.look_away()
 
     # ---- making buckets -------------------------------------------------------------------------
 
@@ -153,7 +156,7 @@ class Reducer:
     def begin(self) -> None:
         if self.expecting and self.ended and len(self.ended) < len(self.params):
             missing = [self.names[id(p)] for p in self.params if id(p) not in self.ended]
-            self.expecting = False
+            self.rest()
             raise RuntimeError(
                 f"rank {self.own.rank()}: Expected to have finished reduction in the prior "
                 f"iteration before starting a new one: no gradient came for {', '.join(missing)}. "
@@ -163,41 +166,30 @@ class Reducer:
         self.expecting = True
         self.ready.clear()
         self.ended.clear()
-        self.came.clear()
         self.fresh.clear()
+        self.leaves = {p._node: p for p in self.params if p._node is not None}
+        self.watch()
         self.sent = 0
         self.traced = False
         for b in self.buckets:
             b.missing, b.future = len(b.params), None
 
-    def stand_in(self, p: Tensor) -> Tensor:
-        """A view of a parameter, for one use of it, whose gradient is told when it is complete."""
-        if type(p._array) is not np.ndarray or _has_hooks(p):
-            return p
-        view = p.view_as(p)
-        view.register_hook(functools.partial(self.on_part, p))
-        self.uses[id(p)] = self.uses.get(id(p), 0) + 1
-        return view
-
-    def on_part(self, p: Tensor, g: Tensor) -> None:
-        """The hook of a view: the gradient by one use of a parameter."""
-        if not self.expecting or id(p) in self.ready or type(g._array) is not np.ndarray:
+    def complete(self, leaf: AccumulateGrad, g: Any) -> None:
+        """All that a parameter gets has arrived; the sweep will add it to the gradient."""
+        p = self.leaves[leaf]
+        if not self.expecting or id(p) in self.ready or type(g) is not np.ndarray:
             return
         part = self.bucket_of[id(p)].parts[id(p)]
         before = p._grad
-        if before is not None and np.may_share_memory(before._array, part):
-            return  # the sweep will add to this memory, which therefore cannot be sent yet
-        came = self.came[id(p)] = self.came.get(id(p), 0) + 1
-        if came > 1:
-            part += self.share(g._array)
-        elif before is None:
-            self.share(g._array, part)
+        if before is None:
+            self.share(g, part)
             self.fresh.add(id(p))
+        elif np.may_share_memory(before._array, part):
+            return  # the sweep will add to this memory, which therefore cannot be sent yet
         else:
-            self.share(np.add(before._array, g._array, out=part), part)
-        if came == self.uses[id(p)]:
-            self.order.append(p)
-            self.note(p)
+            self.share(np.add(before._array, g, out=part), part)
+        self.order.append(p)
+        self.note(p)
 
     def on_ready(self, p: Tensor) -> None:
         """The hook of a parameter: the sweep has added to its gradient."""
@@ -273,7 +265,7 @@ class Reducer:
 
     def finish(self, traced: bool) -> None:
         """All buckets are under way: wait for them, and hand out what arrived."""
-        self.expecting = False
+        self.rest()
         if traced:
             return
         somewhere = self.used_somewhere()
@@ -323,11 +315,6 @@ class Reducer:
             bucket.future.wait()
         if not self.ordered:
             self.reorder()
-
-
-def _has_hooks(p: Tensor) -> bool:
-    """Whether somebody may change the gradient of a leaf at the end of a sweep."""
-    return p._node is not None and getattr(p._node, "extras", None) is not None
 
 
 def reached(outputs: list[Tensor]) -> set[int]:

@@ -92,13 +92,6 @@ class DistributedDataParallel(Module):
         unused = find_unused_parameters or static_graph
         # In a list: what it does is no part of the module's state.
         self._reducer = [Reducer(own, named, capacity, gradient_as_bucket_view, unused)]
-        self._replaced: list[tuple[Any, str, Any]] = []
-        for child in module.modules() if own.size() > 1 else ():
-            mine = [n for n, p in child._parameters.items() if p is not None and p.requires_grad]
-            if mine:
-                child.register_forward_pre_hook(self._put_views(mine))
-                child.register_forward_hook(self._put_back, always_call=True)
-        self._views = False
         self._buffers_shared = [b for n, b in module.named_buffers() if n not in self.ignored]
 
     def _check_alike(self, named: dict[str, Tensor]) -> None:
@@ -135,24 +128,6 @@ class DistributedDataParallel(Module):
                     t.copy_(wrap(part))
                     start += t.numel()
 
-    # ---- parameters, while their module is called -----------------------------------------------
-
-    def _put_views(self, names: list[str]) -> Callable[..., None]:
-        def put(child: Module, args: Any) -> None:
-            if self._views:
-                for name in names:
-                    p = child._parameters[name]
-                    if p is not None and p.is_leaf and id(p) in self._reducer[0].names:
-                        child._parameters[name] = self._reducer[0].stand_in(p)  # type: ignore[assignment]
-                        self._replaced.append((child, name, p))
-
-        return put
-
-    def _put_back(self, child: Module, args: Any, result: Any) -> None:
-        while self._replaced and self._replaced[-1][0] is child:
-            _, name, p = self._replaced.pop()
-            child._parameters[name] = p
-
     # ---- passes ---------------------------------------------------------------------------------
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
@@ -164,16 +139,11 @@ class DistributedDataParallel(Module):
             self._active(1)
         if self.broadcast_buffers and syncs and self.training and self._buffers_shared:
             self._copy_from(0, self._buffers_shared)
-        reducer.uses.clear()
-        self._views = syncs
-        try:
-            result = self.module(*inputs, **kwargs)
-        finally:
-            self._views = False
+        result = self.module(*inputs, **kwargs)
         if syncs:
             reducer.expect([x for x in tree.leaves(result) if isinstance(x, Tensor)])
         else:
-            reducer.expecting = False
+            reducer.rest()
         return result
 
     @contextlib.contextmanager
