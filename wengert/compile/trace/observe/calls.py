@@ -180,7 +180,7 @@ class Calls(Outside):
         return known[1]
 
     def _copy(self, function: FunctionType, defaults: Any) -> FunctionType:
-        code = self._tell(rewrite.rewritten, code_of(function))
+        code = self._rewritten(code_of(function))
         copy = FunctionType(
             code, function.__globals__, function.__name__, defaults[0], function.__closure__
         )
@@ -257,7 +257,22 @@ class Calls(Outside):
         if type(text) is not CodeType:
             return text
         self.quiet[id(text)] = text  # so that it lives as long as the observed code is wanted
-        return self._tell(rewrite.rewritten, text)
+        return self._rewritten(text)
+
+    def _rewritten(self, code: CodeType) -> CodeType:
+        """The observed copy of code. To make one takes thousands of calls, of which nobody is told:
+        they are none of the program's."""
+        known = rewrite.known(code)
+        if known is not None:
+            return known
+        listening = sys.getprofile() == self._event
+        try:
+            if listening:
+                sys.setprofile(None)
+            return self._tell(rewrite.rewritten, code)
+        finally:
+            if listening:
+                self._listener().listen(self._event, self.acting)
 
     def _meant(self, meaning: str, callee: Any) -> Any:
         """An operation of the observer, in the place of a callable that does this."""

@@ -544,22 +544,25 @@ def rewritten(code: CodeType) -> CodeType:
 
     By identity: codes that are equal may be of different files.
     """
-    if is_rewritten(code):
-        return code
-    key = id(code)
-    known = _rewritten.get(key)
-    if known is None:
-        copy = Rewriter(code).rewritten()
+    made = known(code)
+    if made is not None:
+        return made
+    key, copy = id(code), Rewriter(code).rewritten()
 
-        def forget(_: Any, known: Any = _rewritten, copies: Any = _copies) -> None:
-            known.pop(key, None)
-            copies.pop(id(copy), None)
+    def forget(_: Any, known: Any = _rewritten, copies: Any = _copies) -> None:
+        known.pop(key, None)
+        copies.pop(id(copy), None)
 
-        _copies[id(copy)] = copy
-        known = _rewritten.setdefault(key, (weakref.ref(code, forget), copy))
-        if known[1] is not copy:  # another thread was first
-            del _copies[id(copy)]
-    return known[1]
+    _copies[id(copy)] = copy
+    _, made = _rewritten.setdefault(key, (weakref.ref(code, forget), copy))
+    if made is not copy:  # another thread was first
+        del _copies[id(copy)]
+    return made
+
+
+def known(code: CodeType) -> CodeType | None:
+    """The observed copy of a code object if there is one, which may be itself."""
+    return code if is_rewritten(code) else _rewritten.get(id(code), (None, None))[1]
 
 
 def is_rewritten(code: CodeType) -> bool:
