@@ -1005,7 +1005,7 @@ def threshold(input: _Tensor, threshold: builtins.float, value: builtins.float, 
     """x where x > threshold, else `value`."""
 def threshold_(input: _Tensor, threshold: builtins.float, value: builtins.float) -> _Tensor:
     """`threshold`, written into the input."""
-def constant_pad_nd(input: _Tensor, pad: _Any, value: builtins.float = 0) -> _Tensor:
+def constant_pad_nd(input: _Tensor, pad: _Any, value: builtins.complex = 0) -> _Tensor:
     """A border of one value around the last dimensions: `pad` with mode="constant"."""
 def native_channel_shuffle(input: _Tensor, groups: builtins.int) -> _Tensor:
     """Channels of `groups` groups, dealt out in turn."""

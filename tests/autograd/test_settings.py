@@ -1,5 +1,7 @@
 """Settings of calls: truth values and whole numbers are nothing else."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,20 @@ def test_a_whole_number_is_neither_a_fraction_nor_a_truth_value(call):
         call()
 
 
+@pytest.mark.parametrize(
+    "call", [lambda: wg.cdist(X, X, None), lambda: wg.nn.functional.threshold(X, 0.0, None)]
+)
+def test_a_number_without_a_default_is_not_none(call):
+    # cdist(x, y, None) was the 2-norm, and threshold(x, 0, None) wrote NaN.
+    with pytest.raises(TypeError, match="must be float, not NoneType"):
+        call()
+
+
+@pytest.mark.parametrize("value", [2, True, np.float32(2), wg.tensor(2.0), np.array(2)])
+def test_a_number_is_of_any_kind(value):
+    assert wg.cdist(X, X, value).shape == (2, 2)
+
+
 def test_whole_numbers_of_other_kinds_are_taken():
     for one in (1, np.int64(1), wg.tensor(1), np.array(1)):
         assert X.topk(one, -1).indices.tolist() == [[0], [1]]
@@ -45,6 +61,27 @@ def test_more_numbers_than_an_operation_has_are_a_type_error():
     # zip() said that an argument of its own was too long.
     with pytest.raises(TypeError, match="takes the numbers"):
         wg.addmm(X, X, X, 1, 2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    "call", [wg.zeros, wg.rand, X.new_ones, X.reshape, X.repeat, X.permute, X.sum_to_size]
+)
+def test_a_call_without_sizes_is_a_type_error(call):
+    # Each took it for the shape of a single number.
+    with pytest.raises(TypeError, match=r"missing|must|cannot|takes"):
+        call()
+
+
+def test_what_functions_refuse_is_asked_of_each_call():
+    # gradient() was marked, and nothing looked at the mark.
+    marked = [
+        function
+        for space in (wg, wg.linalg, wg.special, wg.fft, wg.nn.functional)
+        for function in vars(space).values()
+        if inspect.isfunction(function) and "refused" in vars(inspect.unwrap(function))
+    ]
+    assert len(marked) > 50
+    assert [f.__name__ for f in marked if not hasattr(f, "settings_checked")] == []
 
 
 @pytest.mark.parametrize(

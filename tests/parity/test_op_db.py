@@ -55,9 +55,6 @@ DEPARTURES: dict[str, dict[str, str]] = {
     },
     "PyTorch's places have the dtype of the numbers": {"masked_argm*": "dtype vmap"},
     "PyTorch's variance of complex numbers is complex": {"masked_var masked_std": "dtype vmap"},
-    "a number of results that the examples decide": {
-        "nn_functional_embedding_bag nn_functional_ctc_loss": "vmap",
-    },
     "which of equal elements comes first is left open": {
         "mode sort argsort msort topk kthvalue": "forward grad gradgrad forward_ad method out vmap",
     },

@@ -1,8 +1,9 @@
-"""Settings of a call: an argument that is said to be a truth value, or whole, is one.
+"""Settings of a call: an argument that is said to be a truth value, or a number, is one.
 
 Python takes anything for a truth value, so that the word in `x.sort(-1, "stable")` would sort in
 descending order. What an argument is, a function's annotations say; PyTorch takes for a `bool`
-nothing but truth values, and for an `int` whatever is whole and no truth value.
+nothing but truth values, for an `int` whatever is whole and no truth value, and for a `float` one
+number of any kind.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _AT_ONCE = {
     "bool | None": frozenset({bool, type(None)}),
     "int": frozenset({int}),
     "int | None": frozenset({int, type(None)}),
+    "float": frozenset({float, int}),
 }
 """By an annotation, the types of arguments that need no second look."""
 
@@ -131,6 +133,8 @@ def _written(kind: Any) -> str:
 
 def _fits(kind: str, value: Any) -> bool:
     """Whether a value is of a kind, which its type alone did not say."""
+    if kind == "float":
+        return hasattr(type(value), "__float__") and not getattr(value, "ndim", 0)
     if kind.startswith("bool"):
         return isinstance(value, (bool, np.bool_))
     if isinstance(value, (bool, np.bool_)):

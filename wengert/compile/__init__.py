@@ -28,7 +28,10 @@ def _by_blocks() -> Any:
 
 
 def _code(*call: Any) -> Any:
-    return _by_blocks().code(*call)
+    code = _by_blocks().code
+    if MACHINE.run is _code:  # from now on without this layer
+        MACHINE.run = code
+    return code(*call)
 
 
 def _in_turn(*call: Any) -> None:

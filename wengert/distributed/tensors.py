@@ -335,7 +335,7 @@ def stacked(own: ProcessGroup, whole: Tensor, part: Tensor, what: str) -> Tensor
             f"rank {own.rank()}: {what} with parts of shape {list(part.shape)} takes a tensor of "
             f"shape {list(joined)} or {list(shape)}, not {list(whole.shape)}"
         )
-    return whole if tuple(whole.shape) == shape else whole.view(*shape)
+    return whole if tuple(whole.shape) == shape else whole.view(shape)
 
 
 def place(

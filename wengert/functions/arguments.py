@@ -44,6 +44,17 @@ def tensor_of(x: Any, name: str = "input") -> Tensor:
     return creation.as_tensor(x)
 
 
+def only_tensors(items: Sequence[Any]) -> tuple[Tensor, ...]:
+    """The items of an argument that is a list of tensors, or of arrays; numbers are a TypeError."""
+    for k, x in enumerate(items):
+        if type(x) in NUMBERS:
+            raise TypeError(
+                f"expected Tensor as element {k} in argument 0, but got {type(x).__name__}. "
+                "Make one with wengert.tensor(...)."
+            )
+    return tuple(tensor_of(x, "tensors") for x in items)
+
+
 def ordered(x: Any, name: str) -> Tensor:
     """The operand of a function that looks for the larger number: DtypeError for complex ones.
 
@@ -193,6 +204,8 @@ def some_dims(dim: Any, ndim: int) -> Any:
 
 def sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
     """Sizes given one by one or as one sequence; -1 is let through."""
+    if not shape:
+        raise TypeError("missing the size: one number for each dimension, or ()")
     if len(shape) == 1 and isinstance(shape[0], (tuple, list, Size)):
         shape = tuple(shape[0])
     elif len(shape) == 1 and isinstance(shape[0], Tensor) and shape[0].ndim == 1:

@@ -126,6 +126,7 @@ def _half(dx: Any) -> Any:
 # ---- slopes --------------------------------------------------------------------------------
 
 
+@told
 @refuses(input="b")
 def gradient(
     input: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1

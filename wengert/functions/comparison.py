@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.misfits import told
-from wengert.autograd.settings import refuses
+from wengert.autograd.settings import refuse_dtype, refuses
 from wengert.functions.arguments import (
     array_of,
     constant,
@@ -49,10 +49,11 @@ def _binary(function: Function, doc: str, tensors: int) -> Function:
     return apply
 
 
-def _unary(function: Function, doc: str) -> Function:
+def _unary(function: Function, doc: str, refused: str = "") -> Function:
     def apply(input: Any, *, out: Any = None) -> Tensor:
         if out is not None:
             return into(out, apply, (input,), {})
+        refuse_dtype(apply.__name__, input, refused)
         return constant(function(tensor_of(input)._array))
 
     apply.__doc__ = doc
@@ -80,11 +81,13 @@ lcm = _binary(np.lcm, "The least common multiple.", 2)
 isnan = _unary(np.isnan, "Where x is NaN.")
 isinf = _unary(np.isinf, "Where x is infinite.")
 isfinite = _unary(np.isfinite, "Where x is neither infinite nor NaN.")
-isposinf = _unary(np.isposinf, "Where x is plus infinity.")
-isneginf = _unary(np.isneginf, "Where x is minus infinity.")
+isposinf = _unary(np.isposinf, "Where x is plus infinity.", refused="c")
+isneginf = _unary(np.isneginf, "Where x is minus infinity.", refused="c")
 isreal = _unary(np.isreal, "Where the imaginary part is zero.")
 signbit = _unary(
-    lambda x: np.signbit(x) if dtypes.is_floating(x.dtype) else x < 0, "Where the sign is negative."
+    lambda x: np.signbit(x) if dtypes.is_floating(x.dtype) else x < 0,
+    "Where the sign is negative.",
+    refused="c",
 )
 
 for _name, _value in list(globals().items()):

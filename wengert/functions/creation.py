@@ -11,8 +11,9 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.kind import kind_of
+from wengert.autograd.misfits import told
 from wengert.autograd.out import fill_out
-from wengert.autograd.settings import refuse_unless_truth
+from wengert.autograd.settings import refuse_unless_truth, settled
 from wengert.dispatch import known
 from wengert.errors import LayoutError
 from wengert.functions.conversion import to_array
@@ -161,7 +162,9 @@ def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
 
 
 def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
-    """Sizes given as separate numbers or as one sequence."""
+    """Sizes given as separate numbers or as one sequence; of a tensor of one number, ()."""
+    if not size:
+        raise TypeError("missing the size: one number for each dimension, or (), as in zeros(())")
     if len(size) == 1 and not hasattr(size[0], "__index__"):
         if not hasattr(size[0], "__iter__") or isinstance(size[0], str):
             raise TypeError(f"argument 'size' must be tuple of ints, not {type(size[0]).__name__}")
@@ -182,6 +185,8 @@ def factory(make: Callable[..., Any]) -> Callable[..., Tensor]:
     `make` is called with `dtype`, the one asked for (or that of `out=`), or None.
     """
 
+    checked = told(make)
+
     @functools.wraps(make)
     def factory(
         *args: Any,
@@ -195,14 +200,14 @@ def factory(make: Callable[..., Any]) -> Callable[..., Tensor]:
     ) -> Tensor:
         check_device(device)
         check_layout(layout)
-        array = make(*args, dtype=wanted_dtype(dtype, out), **kwargs)
+        array = checked(*args, dtype=wanted_dtype(dtype, out), **kwargs)
         if out is None:
             return finish(array, requires_grad)
         filled = fill_out(out, finish(array))
         return filled.requires_grad_(requires_grad) if requires_grad else filled
 
     factory.__annotations__ |= {"return": Tensor}  # not the array that `make` gives
-    return factory
+    return settled(factory)
 
 
 def wanted_dtype(dtype: Any, out: Any) -> np.dtype[Any] | None:

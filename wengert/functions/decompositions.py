@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.misfits import told
-from wengert.autograd.operands import cast
+from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
 from wengert.dispatch import primitive, require
 from wengert.functions import joining, random, results
@@ -148,6 +148,7 @@ def householder_product(input: Any, tau: Any, *, out: Any = None) -> Tensor:
     """
     name = "linalg.householder_product"
     A, tau = matrices(input, name), inexact(tau, name, "tau")
+    one_dtype(name, (A, tau))
     m, n = A.shape[-2:]
     if m < n:
         raise RuntimeError(

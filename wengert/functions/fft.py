@@ -256,6 +256,8 @@ def _as_complex(x: Tensor) -> Tensor:
 
 def _over_two(transform: Any, doc: str) -> Any:
     def planar(input: Any, s: Sizes = None, dim: Dims = (-2, -1), norm: Norm = None) -> Tensor:
+        if dim is None:
+            raise TypeError("argument 'dim' must be two dimensions, not NoneType")
         return transform(input, s, dim, norm)
 
     name = transform.__name__.replace("fftn", "fft2")

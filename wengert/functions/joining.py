@@ -17,6 +17,7 @@ from wengert.errors import ShapeError
 from wengert.functions.arguments import (
     of_tensors,
     one_dim,
+    only_tensors,
     takes_names,
     takes_out,
     tensor_of,
@@ -128,7 +129,7 @@ def column_stack(tensors: Any) -> Tensor:
 @told
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal."""
-    blocks = [atleast_2d(tensor_of(x, "tensors")) for x in tensors]
+    blocks = [atleast_2d(x) for x in only_tensors(tensors)]
     if not blocks:
         return wrap(np.zeros((1, 0), get_default_dtype()))
     width = sum(x.shape[1] for x in blocks)

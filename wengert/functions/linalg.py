@@ -19,6 +19,7 @@ from wengert import dtypes
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
+from wengert.autograd.settings import refuses
 from wengert.dispatch import known, require
 from wengert.errors import DtypeError, LinAlgError, MissingRuleError
 from wengert.functions import reductions, results, shapes
@@ -673,6 +674,7 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tens
 
 
 @told
+@refuses(x="b")
 def vander(x: Any, N: int | None = None) -> Tensor:
     """Each element's powers 0, 1, ..., N - 1 as a last dimension; as many as there are elements."""
     x = tensor_of(x)
@@ -680,8 +682,6 @@ def vander(x: Any, N: int | None = None) -> Tensor:
     n = x.shape[-1] if N is None else N
     if n < 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, got {n}.")
-    if x.dtype == dtypes.bool:
-        x = cast(x, dtypes.int64)
     return x.unsqueeze(-1) ** wrap(np.arange(n))
 
 

@@ -84,13 +84,12 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 @numbers_first("alpha")
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input - alpha * other."""
-    if (
-        getattr(input, "dtype", None) == dtypes.bool
-        and getattr(other, "dtype", None) == dtypes.bool
-    ):
+    bools = [isinstance(x, Tensor) and x.dtype == dtypes.bool for x in (input, other)]
+    if any(bools):
+        instead = "`^` or `logical_xor()`" if all(bools) else "`~` or `logical_not()`"
         raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-            "`logical_xor()` operator instead."
+            f"Subtraction with {'two bool tensors' if all(bools) else 'a bool tensor'} is not "
+            f"supported. Use {instead} to compare or invert masks, and mask.int() to count."
         )
     return _operated(_sub, "sub", input, _scaled(other, alpha))
 
@@ -435,6 +434,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor
 
 @takes_out
 @of_tensors(2)
+@refuses(other="b")
 def ldexp(input: Any, other: Any) -> Tensor:
     """input * 2**other."""
     return tensor_of(input) * 2.0 ** tensor_of(other, "other")

@@ -359,15 +359,17 @@ def randint(
         low, high, size = (0, low, high) if not isinstance(high, int) else (low, high, size)
     if high is None or size is None:
         raise TypeError("randint() takes ([low,] high, size): e.g. wengert.randint(10, (2, 3))")
+    low, high = operator.index(low), operator.index(high)
     if low >= high:
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
-    array = numbers_of(generator).integers(int(low), int(high), shape_of((size,)), np.int64)
+    array = numbers_of(generator).integers(low, high, shape_of((size,)), np.int64)
     return as_array(array).astype(dtypes.int64 if dtype is None else dtype)
 
 
 @of_tensors(1)
+@refuses(input="c")
 def randint_like(
     input: Any, low: Any = 0, high: Any = None, *, dtype: Any = None, **options: Any
 ) -> Tensor:
@@ -386,6 +388,7 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: Any) -> Any:
 
 
 @factory
+@refuses(std="c")
 def normal(
     mean: Any = 0.0,
     std: Any = 1.0,

@@ -88,9 +88,13 @@ def _evenly(start: Any, end: Any, steps: Any, whole: bool) -> Any:
 
 def _with_parts(start: Any, end: Any, dtype: Any) -> np.dtype[Any]:
     """The dtype asked for; else the default one, complex if a bound is."""
-    bounds = [dtypes.result_type(_number(v)) for v in (start, end)]
-    if dtype is None and any(bound.kind == "c" for bound in bounds):
-        return dtypes.default_complex()
+    if any(dtypes.result_type(_number(v)).kind == "c" for v in (start, end)):
+        if dtype is not None and dtype.kind != "c":
+            raise RuntimeError(
+                f"the numbers from {start} to {end} are complex, and {dtype} was asked for. Pass "
+                "real bounds, or a complex dtype."
+            )
+        return dtypes.default_complex() if dtype is None else dtype
     return kind(dtype)
 
 
@@ -127,7 +131,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any) -> Any:
 @factory
 def scalar_tensor(s: Any, *, dtype: Any) -> Any:
     """A zero-dimensional tensor of one number."""
-    return np.asarray(_number(s), kind(dtype))
+    return np.asarray(dtypes.number(_number(s)), kind(dtype))
 
 
 def frombuffer(

@@ -21,6 +21,7 @@ from wengert.functions.arguments import (
     constant,
     of_tensors,
     one_dim,
+    only_tensors,
     sizes,
     takes_names,
     takes_out,
@@ -360,11 +361,12 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Tensors expanded to the shape they have together."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
-    tensors = tuple(tensor_of(x, "tensors") for x in tensors)
+    tensors = only_tensors(tensors)
     shape = broadcast_shapes(*(x.shape for x in tensors))
     return tuple(expand(x, shape) for x in tensors)
 
 
+@told
 def sum_to_size(input: Any, *size: Any) -> Tensor:
     """Summed over the dimensions along which a tensor of `size` was repeated: expand's
     transpose.
@@ -406,7 +408,7 @@ def _at_least(tensors: tuple[Any, ...], change: Any) -> Any:
         if isinstance(tensors[0], (list, tuple)):
             return tuple(change(tensor_of(x)) for x in tensors[0])
         return change(tensor_of(tensors[0]))
-    return tuple(change(tensor_of(x)) for x in tensors)
+    return tuple(map(change, only_tensors(tensors)))
 
 
 # ---- copies --------------------------------------------------------------------------------
@@ -670,6 +672,8 @@ def repeat_interleave(
     if dim is None:
         input, dim = reshape(input, -1), 0
     counts = array_of(repeats)
+    if isinstance(counts, float):
+        raise TypeError("argument 'repeats' must be a whole number, or a tensor of them, not float")
     axis = one_dim(dim, input.ndim)
     if isinstance(counts, np.ndarray):
         if counts.size not in (1, input.shape[axis]):
@@ -741,9 +745,12 @@ def _memory(x: Tensor) -> tuple[int, int]:
     return 0, math.prod(x.shape)
 
 
+@told
 def unfold(input: Any, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` along a dimension, `step` apart, as a new last dimension: a view."""
     input = tensor_of(input)
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
     axis = one_dim(dimension, input.ndim)
     n = input.shape[axis] if input.ndim else 1
     if size > n:

@@ -91,9 +91,9 @@ def make_tensor(
     kind = np.dtype(dtype).kind
     least, most = {"b": (0, 2), "u": (0, 10), "i": (-9, 10)}.get(kind, (-9, 9))
     low, high = least if low is None else low, most if high is None else high
-    out = rand(*size, dtype=float64) * (high - low) + low
+    out = rand(size, dtype=float64) * (high - low) + low
     if kind == "c":
-        out = complex(out, rand(*size, dtype=float64) * (high - low) + low)
+        out = complex(out, rand(size, dtype=float64) * (high - low) + low)
     if kind in "biu":
         out = out.floor()
     out = out.to(dtype)

@@ -99,10 +99,12 @@ def at_once(function: Function, enough: int | None = None) -> Function:
     plain = getattr(function, "plain", function)
 
     def run(*values: Any) -> Any:
-        arrays = [x for x in values if isinstance(x, np.ndarray)]
-        first = arrays and arrays[-1] is values[len(arrays) - 1]
-        if first and many(*arrays, enough=enough or SEVERAL):
-            settings = values[len(arrays) :]
+        count = 0
+        while count < len(values) and isinstance(values[count], np.ndarray):
+            count += 1
+        arrays, settings = values[:count], values[count:]
+        settled = not any(isinstance(x, np.ndarray) for x in settings)
+        if count and settled and many(*arrays, enough=enough or SEVERAL):
             if type(function) is not np.ufunc:
                 return by_elements(function, *arrays, settings=settings)
             if all(type(x) in (int, float) for x in settings):
@@ -157,9 +159,10 @@ def in_rows(formula: Function) -> Function:
 
 def by_elements(function: Function, *arrays: Any, shared: Any = (), settings: Any = ()) -> Any:
     """`function(*arrays, *shared, *settings)` of many numbers each, element by element."""
-    flat = [np.ascontiguousarray(x).reshape(-1) for x in arrays]
+    flat, shape = [x.ravel() for x in arrays], arrays[0].shape
     step = BLOCK if flat[0].size >= BLOCK else ENOUGH
-    return _run(function, step, flat, shared, settings).reshape(arrays[0].shape)
+    made = _run(function, step, flat, shared, settings)
+    return made if len(shape) == 1 else made.reshape(shape)
 
 
 def by_rows(

@@ -14,9 +14,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 
 from wengert.compile.call.executable import aligned, executable
 from wengert.compile.call.layouts import DATA
+from wengert.compile.llvm.machine.control import counting
+from wengert.compile.llvm.machine.host import compile_text
+from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID
 from wengert.compile.program.passes import clean
 from wengert.compile.trace.array import Trace, TracedArray
 from wengert.compile.trace.storage import Storage
@@ -77,16 +81,21 @@ def made(
 
 def _made_by(codes: Any, key: Any, function: Function, settings: tuple[Any, ...]) -> Blocks | None:
     if key not in codes:
-        made = Blocks(function, key[0], key[1], settings)
+        step, blocks, shared, _ = key
+        made = Blocks(function, tuple([((step, *s), d) for s, d in blocks]), shared, settings)
         codes[key] = None if made.executable.calls else made
     return codes[key]
 
 
 def _key(step: int, blocks: Any, shared: Any, settings: tuple[Any, ...]) -> Any:
-    kinds = tuple([((step, *x.shape[1:]), x.dtype) for x in blocks])
-    # Numbers as text, since 1 is True and 0.0 is -0.0.
-    chosen = tuple([x if isinstance(x, np.dtype) else repr(x) for x in settings])
-    return kinds, tuple([(x.shape, x.dtype) for x in shared]), chosen
+    kinds = tuple([(x.shape[1:], x.dtype) for x in blocks])
+    # Numbers as text, since 1 is True and 0.0 is -0.0; floats that equal no others are themselves.
+    chosen = tuple([x if _is_itself(x) else repr(x) for x in settings])
+    return step, kinds, tuple([(x.shape, x.dtype) for x in shared]), chosen
+
+
+def _is_itself(x: Any) -> bool:
+    return x - x == 0 != x if type(x) is float else isinstance(x, np.dtype)
 
 
 class Blocks:
@@ -106,27 +115,28 @@ class Blocks:
         trace.program.outputs = [x.value for x in (result if self.several else (result,))]
         self.step = blocks[0][0][0]
         self.executable = executable(clean(trace.program))
-        # Unlike an executable that may run Python, this one lets other threads run meanwhile.
-        self.native = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self.executable.body)
-        self.addresses, self.sizes = self._table(len(blocks))
-        self.offsets = functools.lru_cache(16)(self._offsets)
+        self.arena = self.executable.plan.arena
+        self.drive = driver(len(values) + len(self.executable.plan.outputs))
+        self.facts = self._facts(len(blocks))
+        self.where = _address(self.facts)
+        self.places = functools.lru_cache(16)(self._places)
 
-    def _table(self, blocks: int) -> tuple[Ints, Ints]:
-        """The addresses that all calls share, and the bytes of a block of each array in blocks."""
+    def _facts(self, blocks: int) -> Ints:
+        """What `driver` reads: see there."""
         slots, plan = self.executable.table, self.executable.plan
-        addresses, sizes = np.zeros((2, slots.size), np.intp)
+        addresses = np.zeros(slots.size, np.intp)
         for slot, address, _ in self.executable.shared():
             addresses[slot] = address
-        sizes[:blocks] = [v.nbytes for v in plan.inputs[:blocks]]
-        sizes[slots.inputs : slots.inputs + slots.outputs] = [v.nbytes for v in plan.outputs]
-        return addresses, sizes
+        sizes = [v.nbytes if i < blocks else 0 for i, v in enumerate(plan.inputs)]
+        sizes += [v.nbytes for v in plan.outputs]
+        facts = self.executable.body, slots.size, slots.arena, self.step
+        return np.array([*facts, *sizes, *addresses], np.intp)
 
     def run(self, blocks: Any, shared: Any) -> Any:
         """Fresh results. The last block begins early enough to be a whole one."""
-        rows, step = len(blocks[0]), self.step
-        made = self.executable.plan.outputs
-        outs = [np.empty((rows * v.shape[0] // step, *v.shape[1:]), v.dtype) for v in made]
-        self._run((*blocks, *shared, *outs), self.offsets(rows))
+        kinds, count, where, _ = self.places(len(blocks[0]))
+        outs = [np.empty(*kind) for kind in kinds]
+        self._run((*blocks, *shared, *outs), count, where)
         return tuple(outs) if self.several else outs[0]
 
     def run_into(self, outs: Any, blocks: Any, shared: Any, starts: Sequence[int]) -> None:
@@ -134,26 +144,74 @@ class Blocks:
 
         `outs` may overlap with `blocks`: what one block has written, those after it read.
         """
-        self._run((*blocks, *shared, *outs), self._from(starts))
+        places = np.array(starts, np.intp)
+        self._run((*blocks, *shared, *outs), len(places), _address(places))
 
-    def _offsets(self, rows: int) -> Ints:
-        starts = [min(start, rows - self.step) for start in range(0, rows, self.step)]
-        return self._from(starts)
+    def _places(self, rows: int) -> tuple[list[Kind], int, int, Ints]:
+        """The results' shapes and dtypes; how many blocks, and the address of where they begin."""
+        step, made = self.step, self.executable.plan.outputs
+        starts = [min(start, rows - step) for start in range(0, rows, step)]
+        kinds = [((rows * v.shape[0] // step, *v.shape[1:]), v.dtype) for v in made]
+        places = np.array(starts, np.intp)
+        return kinds, len(starts), _address(places), places
 
-    def _from(self, starts: Sequence[int]) -> Ints:
-        return np.multiply.outer(starts, self.sizes) // self.step
+    def _run(self, arrays: tuple[Any, ...], count: int, starts: int) -> None:
+        addresses = [_address(x) for x in arrays]
+        if not self.arena:
+            self.drive(self.where, starts, count, 0, *addresses)
+        else:
+            arena = aligned(self.arena)  # of this call alone
+            self.drive(self.where, starts, count, _address(arena), *addresses)
 
-    def _run(self, arrays: tuple[Any, ...], offsets: Ints) -> None:
-        addresses = self.addresses.copy()
-        for slot, x in enumerate(arrays):
-            addresses[slot] = _address(x)
-        if size := self.executable.plan.arena:
-            arena = aligned(size)  # of this call alone
-            addresses[self.executable.table.arena] = _address(arena)
-        tables = addresses + offsets
-        where, native = _address(tables), self.native
-        for table in range(where, where + tables.nbytes, tables.strides[0]):
-            native(table)
+
+FACTS = 4
+"""How many facts stand before the arrays' bytes."""
+
+
+@functools.cache
+def driver(count: int) -> Any:
+    """`drive(facts, starts, blocks, arena, *arrays)`: the body of each block, with its addresses.
+
+    `facts` are whole numbers: the body's address, how many addresses its table has, which of them
+    is the arena's, the rows of a block; then the bytes of a block of each of the `count` arrays,
+    which come first in the table; then the table, as it is in all calls.
+    """
+
+    def write() -> ir.Module:
+        module = ir.Module("blocks")
+        function = ir.Function(module, ir.FunctionType(VOID, [I64] * (4 + count)), "drive")
+        build = ir.IRBuilder(function.append_basic_block())
+        facts, starts, blocks, arena, *arrays = function.args
+
+        def at(address: Any, place: Any) -> Any:
+            return build.gep(build.inttoptr(address, POINTER), [place], source_etype=I64)
+
+        def fact(place: Any) -> Any:
+            return build.load(at(facts, place), typ=I64)
+
+        slots, step = fact(I64(1)), fact(I64(3))
+        table = build.alloca(I64, slots)
+        entries = build.ptrtoint(table, I64)
+        with counting(build, I64(0), slots) as slot:
+            build.store(fact(build.add(slot, I64(FACTS + count))), at(entries, slot))
+        build.store(arena, at(entries, fact(I64(2))))
+        body = build.inttoptr(fact(I64(0)), ir.FunctionType(I32, [I64]).as_pointer())
+        sizes = [fact(I64(FACTS + slot)) for slot in range(count)]
+        with counting(build, I64(0), blocks) as block:
+            start = build.load(at(starts, block), typ=I64)
+            for slot, (array, size) in enumerate(zip(arrays, sizes, strict=True)):
+                before = build.sdiv(build.mul(start, size), step)
+                build.store(build.add(array, before), at(entries, I64(slot)))
+            build.call(body, [entries])
+        build.ret_void()
+        return module
+
+    made = compile_text(f"blocks of {count}", write, "blocks")
+    types = [ctypes.c_int64] * (4 + count)
+    # Unlike an executable that may run Python, this one lets other threads run meanwhile.
+    drive: Any = ctypes.CFUNCTYPE(None, *types)(made.address("drive"))
+    drive.made = made  # the code lives as long as this does
+    return drive
 
 
 def _address(x: np.ndarray[Any, Any]) -> int:

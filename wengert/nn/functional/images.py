@@ -72,7 +72,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 
 
 @of_tensors(1)
-def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
+def constant_pad_nd(input: Tensor, pad: Any, value: complex = 0) -> Tensor:
     """A border of one value around the last dimensions: `pad` with mode="constant"."""
     return _pad(input, pad, "constant", value)
 

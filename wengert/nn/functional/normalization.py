@@ -222,6 +222,7 @@ def batch_norm(
         _check_channels(
             x.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
         )
+    _check_both(running_mean, running_var)
     axes = (0, *range(2, x.ndim))
     column = (1, -1, *(1,) * (x.ndim - 2))
     weight, bias, *running = _in_dtype_of(
@@ -248,6 +249,11 @@ def batch_norm(
     return _scaled_by_channel(out, weight, bias)
 
 
+def _check_both(running_mean: Any, running_var: Any) -> None:
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+
+
 def _check_channels(channels: int, **parameters: Any) -> None:
     for name, p in parameters.items():
         if p is not None and p._array.size != channels:
@@ -259,13 +265,11 @@ def _check_channels(channels: int, **parameters: Any) -> None:
 
 def _update(x: Any, count: int, running_mean: Any, running_var: Any, momentum: float) -> None:
     """running += momentum (batch - running), counted as a write."""
-    if not count or (running_mean is None and running_var is None):
+    if not count or running_mean is None:
         return
     mean, var = rules.moments(x)
-    if running_mean is not None:
-        _move(running_mean, mean, momentum)
-    if running_var is not None:
-        _move(running_var, var * (count / (count - 1)), momentum)
+    _move(running_mean, mean, momentum)
+    _move(running_var, var * (count / (count - 1)), momentum)
 
 
 def _move(running: Tensor, value: Any, momentum: float) -> None:
@@ -290,7 +294,8 @@ def instance_norm(
     x = input._array
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-    weight, bias = _in_dtype_of(input, "instance_norm", weight, bias)
+    _check_both(running_mean, running_var)
+    weight, bias, *_ = _in_dtype_of(input, "instance_norm", weight, bias, running_mean, running_var)
     axes = tuple(range(2, x.ndim))
     count = math.prod(x.shape[2:])
     if count == 1:

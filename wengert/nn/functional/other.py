@@ -12,6 +12,7 @@ from wengert.autograd.settings import refuses
 from wengert.dispatch import known, require, within
 from wengert.functions.arguments import of_tensors, takes_names
 from wengert.functions.joining import cat, stack
+from wengert.functions.scattering import scatter_reduce
 from wengert.nn.functional.shared import apply, reshape, where
 from wengert.nn.functional.windows import conv1d
 from wengert.rules import indexing
@@ -111,37 +112,44 @@ def embedding_bag(
             raise ValueError(
                 "if input is 2D, then offsets has to be None, as input is treated as a mini-batch"
             )
-        starts = np.arange(index.shape[0]) * index.shape[1]
         bags = index.shape[0]
+        bag = np.repeat(np.arange(bags), index.shape[1])
     else:
         if offsets is None:
             raise ValueError("offsets has to be a 1D Tensor but got None")
         starts = offsets._array[: -1 if include_last_offset else None]
         bags = len(starts)
+        _check_starts(starts, len(index))
+        bag = np.searchsorted(starts, np.arange(len(index)), side="right") - 1
     flat = wrap(index.reshape(-1))
-    stops = np.append(starts[1:], flat._array.size)
     rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
     counted = np.ones(len(flat._array), bool)
     if padding_idx is not None:
         counted = flat._array != padding_idx % weight.shape[0]
-    bag = np.repeat(np.arange(bags), stops - starts)
     if mode == "max":
-        parts = []
-        for a, b in zip(starts, stops, strict=True):
-            keep = np.flatnonzero(counted[a:b]) + a
-            parts.append(
-                apply(np.max, rows[keep], 0, False)
-                if len(keep)
-                else wrap(np.zeros(weight.shape[1], weight._array.dtype))
-            )
-        return apply(np.stack, parts, 0)
+        return _largest(rows, np.where(counted, bag, bags), bags)
     share = counted.astype(weight._array.dtype)
     if mode == "mean":
-        share /= np.maximum(np.bincount(bag, counted, bags), 1)[bag].astype(share.dtype)
+        share = share / np.maximum(indexing.add_rows(share, bag, (bags,)), 1)[bag]
     rows = rows * wrap(share[:, None])
     if per_sample_weights is not None:
         rows = rows * reshape(per_sample_weights, (-1, 1))
     return apply(indexing.add_rows, rows, bag, (bags, weight.shape[1]))
+
+
+def _check_starts(starts: Any, count: int) -> None:
+    """Where bags start among so many items."""
+    require(starts[:1] == 0, RuntimeError, "offsets[0] has to be 0: the first bag starts there")
+    rises = (starts[1:] >= starts[:-1]) & (starts[1:] <= count)
+    wrong = f"offsets must not decrease, or be larger than the input's length, {count}"
+    require(rises, RuntimeError, wrong)
+
+
+def _largest(rows: Tensor, bag: Any, bags: int) -> Tensor:
+    """The largest of the rows of each bag, 0 without any; those of bag `bags` do not count."""
+    nothing = wrap(np.zeros((bags + 1, rows.shape[1]), rows._array.dtype))
+    places = wrap(np.broadcast_to(bag[:, None], rows.shape))
+    return scatter_reduce(nothing, 0, places, rows, "amax", include_self=False)[:bags]
 
 
 @takes_names

@@ -10,7 +10,7 @@ from wengert import dtypes
 from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
-from wengert.dispatch import require, within
+from wengert.dispatch import known, require, within
 from wengert.errors import ShapeError
 from wengert.functions.arguments import of_tensors
 from wengert.nn.functional.losses import cross_entropy
@@ -46,10 +46,13 @@ def ctc_loss(
     times, batch, classes = log_probs.shape
     inputs, lengths = _numbers(input_lengths), _numbers(target_lengths)
     labels = _labels(targets._array, lengths, batch)
-    _check(labels, inputs, lengths, times, batch, classes, blank)
+    unused = np.arange(labels.shape[1]) >= lengths[:, None]
+    _check(labels, unused, inputs, lengths, times, batch, classes, blank)
+    labels = np.where(unused, blank, labels)
     blanks = np.full_like(labels, blank)
     pairs = np.stack([blanks, labels], -1).reshape(batch, -1)
-    states = np.concatenate([pairs, np.full_like(lengths, blank)[:, None]], 1).astype(np.int64)
+    last = np.full((batch, 1), blank, labels.dtype)
+    states = np.concatenate([pairs, last], 1).astype(np.int64)
     losses = _alignments(log_probs, states, inputs, lengths)
     if zero_infinity:
         losses = where(np.isinf(losses._array), 0.0, losses)
@@ -62,12 +65,15 @@ def ctc_loss(
 
 def _numbers(lengths: Any) -> np.ndarray:
     array = lengths._array if isinstance(lengths, Tensor) else np.asarray(lengths)
-    return np.atleast_1d(array).astype(np.int64)
+    return np.reshape(array, (-1,)).astype(np.int64)
 
 
 def _labels(targets: Any, lengths: Any, batch: int) -> Any:
     """Targets as (N, S)."""
-    longest = int(lengths.max(initial=0))
+    if known(lengths):
+        longest = int(lengths.max(initial=0))
+    else:  # some number of those that there may be, from which on nothing is looked at
+        longest = targets.shape[-1]
     if targets.ndim == 2:
         if targets.shape[0] != batch or targets.shape[1] < longest:
             raise RuntimeError(
@@ -77,26 +83,30 @@ def _labels(targets: Any, lengths: Any, batch: int) -> Any:
         return targets[:, :longest]
     if targets.ndim == 1 and batch == 1 and len(lengths) == 1:
         return targets[None, :longest]
-    if targets.ndim != 1 or len(targets) != lengths.sum():
-        raise RuntimeError(
-            f"ctc_loss: targets of size {list(targets.shape)} do not hold the {lengths.sum()} "
-            "labels that target_lengths counts"
-        )
-    labels = np.zeros((batch, longest), targets.dtype)
-    labels[np.arange(longest) < lengths[:, None]] = targets
-    return labels
+    require(targets.ndim == 1, _wrong_count, targets, lengths)
+    ends = np.cumsum(lengths)
+    require(ends[-1:] == len(targets), _wrong_count, targets, lengths)
+    places = (ends - lengths)[:, None] + np.arange(longest)
+    return np.append(targets, 0)[np.minimum(places, len(targets))]
+
+
+def _wrong_count(targets: Any, lengths: Any) -> RuntimeError:
+    return RuntimeError(
+        f"ctc_loss: targets of size {list(targets.shape)} do not hold the {lengths.sum()} labels "
+        "that target_lengths counts"
+    )
 
 
 def _check(
-    labels: Any, inputs: Any, lengths: Any, times: int, batch: int, classes: int, blank: int
-) -> None:
+    labels: Any, unused: Any, inputs: Any, lengths: Any,
+    times: int, batch: int, classes: int, blank: int,
+) -> None:  # fmt: skip
     if not 0 <= blank < classes:
         raise RuntimeError(f"blank must be in label range: got {blank} with {classes} classes")
     for name, given in (("input_lengths", inputs), ("target_lengths", lengths)):
         if len(given) != batch:
             raise RuntimeError(f"{name} must be of size batch_size {batch}, got {len(given)}")
     require(within(inputs, 0, times + 1), _too_long, inputs, times)
-    unused = np.arange(labels.shape[1]) >= lengths[:, None]
     holds = unused | within(labels, 0, classes)
     require(holds, _no_such_label, labels, holds, classes)
 

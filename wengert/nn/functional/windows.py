@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -489,6 +490,8 @@ def _bins(size: int, out: int) -> list[tuple[int, int]]:
 
 def _adaptive_sizes(x: Tensor, output_size: Any, n: int) -> Sizes:
     wanted = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * n
+    if output_size is None:
+        raise TypeError("argument 'output_size' (position 2) must be tuple of ints, not NoneType")
     if len(wanted) == 1:
         wanted = tuple(wanted) * n
     if len(wanted) != n:
@@ -501,7 +504,8 @@ def _adaptive_sizes(x: Tensor, output_size: Any, n: int) -> Sizes:
             "each would be a negative dimension"
         )
     return tuple(
-        size if w is None else int(w) for size, w in zip(x._array.shape[2:], wanted, strict=True)
+        size if w is None else operator.index(w)
+        for size, w in zip(x._array.shape[2:], wanted, strict=True)
     )
 
 
