@@ -62,6 +62,29 @@ def test_log_softmax_over_the_first_axis_of_little_data_is_one_kernel():
     assert count(planned(b).steps) == 1
 
 
+def test_a_minimum_of_rows_that_are_read_again_is_left_to_their_readers():
+    # Taken where the rows are made, it cost a fold of a vector for every few elements.
+    b = Builder()
+    x, c = b.input(40, 1, 3), b.input(50, 3)
+    apart = b(np.subtract, x, c)
+    distances = b.total(b(np.multiply, apart, apart), 2)
+    least = b(np.min, distances, axis=(1,), keepdims=True)
+    b.program.outputs = [b(np.subtract, distances, least)]
+    made, again = planned(b).steps
+    assert not any(op.combine for op in operations(made, Store))
+    assert [op.name for op in operations(again, Reduce)] == ["minimum"]
+
+
+def test_a_minimum_of_rows_that_nobody_reads_again_is_taken_where_they_are_made():
+    b = Builder()
+    x, c = b.input(40, 1, 3), b.input(50, 3)
+    apart = b(np.subtract, x, c)
+    distances = b.total(b(np.multiply, apart, apart), 2)
+    b.program.outputs = [b(np.min, distances, axis=(1,), keepdims=False)]
+    (step,) = planned(b).steps
+    assert len(operations(step, Load)) == 2
+
+
 def test_rows_are_not_walked_across_memory_where_there_is_much():
     b = Builder()
     x = b.input(400, 30)

@@ -359,6 +359,18 @@ def test_distances_turn_what_they_read_about_once_for_several_rows(rows: int) ->
     np.testing.assert_allclose(out, ((x[:, None] - y) ** 2).sum(2).min(1))
 
 
+@pytest.mark.parametrize("dtype", [F4, F8])
+def test_products_are_summed_by_instructions_that_round_once(dtype: np.dtype) -> None:
+    load = [Load(at(0, 9, 1), dtype), Load(at(1, 9, 1), dtype), Apply("multiply", (0, 1), dtype)]
+    rest = [Store(at(2, 1, 0), 3)]
+    made = kernel((40, 9), 1, [*load, Reduce("add", 2, dtype)], rest, buffers=[dtype] * 3)
+    module = ir.Module("products")
+    define(module, made)
+    text = str(module)
+    assert "fmul contract" in text
+    assert "fadd contract" in text
+
+
 def test_a_number_without_loops() -> None:
     ops = [Load(at(0), F4), Const(2.0, F4), Apply("multiply", (0, 1), F4), Store(at(1), 2)]
     check(kernel((), 0, ops, buffers=[F4, F4]), normal(1), normal(1))

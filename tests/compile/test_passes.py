@@ -522,6 +522,10 @@ REDUCTIONS = {
         lambda b, x, m: b(np.sum, b(np.reshape, m, (2, 8)), axis=(0, 1), keepdims=False),
         "total = np.sum(m); return total",
     ),
+    "sum of negatives": (
+        lambda b, x, m: b(np.sum, b(np.negative, m), axis=(1,), keepdims=False),
+        "total = np.sum(m, axis=1); neg = -total; return neg",
+    ),
     "sum of a transpose": (
         lambda b, x, m: b(np.sum, b(np.transpose, m, (1, 0)), axis=(0, 1), keepdims=False),
         "total = np.sum(m); return total",
@@ -533,6 +537,45 @@ REDUCTIONS = {
 def test_reductions(name):
     write, after = REDUCTIONS[name]
     assert cleaned(lambda b, x, y, m, n, c: write(b, x, m)) == after
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("shape", [(), (1,), (3, 1), (1, 1)])
+def test_a_multiple_of_a_sum_that_is_there_is_not_summed(shape, keepdims):
+    b = Builder()
+    a, x = b.input(shape), b.input((3, 4))
+    total = b(np.sum, x, axis=(1,), keepdims=False)
+    multiples = b(np.sum, b(np.multiply, a, x), axis=(1,), keepdims=keepdims)
+    program = b.result(total, multiples)
+    arrays = [np.random.default_rng(0).normal(size=v.shape) for v in program.inputs]
+    expected = program.run(arrays)
+    clean(program)
+    assert [s.function for s in program.statements].count(np.sum) == 1
+    for mine, right in zip(program.run(arrays), expected, strict=True):
+        np.testing.assert_allclose(mine, right)
+
+
+def test_multiples_by_what_differs_along_a_sum_are_summed():
+    b = Builder()
+    a, x = b.input((4,)), b.input((3, 4))
+    total = b(np.sum, x, axis=(1,), keepdims=False)
+    multiples = b(np.sum, b(np.multiply, a, x), axis=(1,), keepdims=False)
+    program = clean(b.result(total, multiples))
+    assert [s.function for s in program.statements].count(np.sum) == 2
+
+
+def test_a_power_of_two_goes_to_the_factor_with_fewer_elements():
+    b = Builder()
+    few, many = b.input((3, 1)), b.input((3, 4))
+    program = b.result(b(np.multiply, few, b(np.multiply, many, 2.0)))
+    assert body(clean(program)) == "mul = x * 2.0; mul_2 = mul * x_2; return mul_2"
+
+
+def test_other_numbers_stay_where_they_are_since_they_would_round():
+    b = Builder()
+    few, many = b.input((3, 1)), b.input((3, 4))
+    program = b.result(b(np.multiply, few, b(np.multiply, many, 3.0)))
+    assert body(algebra(program)) == "mul = x_2 * 3.0; mul_2 = x * mul; return mul_2"
 
 
 def test_a_sum_that_is_read_twice_is_not_taken_again():

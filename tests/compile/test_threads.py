@@ -19,7 +19,7 @@ from wengert.compile.llvm.library import matmul
 from wengert.compile.llvm.library.blocks import suits
 from wengert.compile.llvm.machine.threads import address
 from wengert.compile.llvm.nests import parts
-from wengert.compile.plan.kernel import Access, Apply, Kernel, Load, Store
+from wengert.compile.plan.kernel import Access, Apply, Kernel, Load, Reduce, Store
 from wengert.compile.plan.plan import Layout, Multiply, Place
 
 RNG = np.random.default_rng(0)
@@ -91,6 +91,18 @@ def test_random_kernels_in_parts(case):
     for mine, theirs in zip(whole, known, strict=True):
         pair = mine.astype("f8"), theirs.astype("f8")
         np.testing.assert_allclose(*pair, rtol=tolerance, atol=tolerance)
+
+
+def test_rows_that_read_others_together_are_together_in_a_part():
+    # Forty rows were parts of four, where eight turn what they read about once for all.
+    f8 = np.dtype("f8")
+    load = (Load(Access(0, (0, 16, 1)), f8), Load(Access(1, (16, 0, 1)), f8))
+    far = (Apply("subtract", (0, 1), f8), Apply("multiply", (2, 2), f8), Reduce("add", 3, f8))
+    store = (Store(Access(2, (1000, 1, 0)), 4),)
+    whole = Kernel((40, 1000, 16), 2, (load + far, store), (f8,) * 3, (2,))
+    cut, part, last = parts.of_kernel(whole)
+    assert (part.extents, last) == ((8, 1000, 16), None)
+    assert cut.parts == 5
 
 
 def test_several_callers_at_once():

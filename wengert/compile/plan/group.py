@@ -13,11 +13,13 @@ that made what it reads, and with those that read the same large value, wherever
 
 from __future__ import annotations
 
-from wengert.compile.plan.fit import fit
+import math
+
+from wengert.compile.plan.fit import ROW, fit
 from wengert.compile.plan.groups import Group, Groups
 from wengert.compile.plan.loops import Frame, along, resolved
 from wengert.compile.plan.reads import operand_frames, own_frames, trace
-from wengert.compile.plan.roles import SEARCHES, Roles
+from wengert.compile.plan.roles import SEARCHES, Roles, axes_of
 from wengert.compile.program.program import Statement, Value
 
 MOST = 800
@@ -28,6 +30,9 @@ DEEP = 100
 
 FAR = 300
 """The most steps between two that are merged because they read the same."""
+
+NEARBY = 32
+"""Among so many values made of a reduction it is looked who reads its rows again."""
 
 FUSED = frozenset({"map", "reduce", "take", "hit"})
 
@@ -88,9 +93,12 @@ class _Grouping:
     def _merge_all(self, group: Group, reads: list[Value]) -> Group:
         group_of = self.groups.group_of
         made = [v for v in reads if group_of(v) is not None]
+        waits = self._is_read_again(group)
         for value in sorted(made, key=lambda v: -v.nbytes):
             other = group_of(value)
             assert other is not None
+            if waits and self._crosses_rows(other, group, value):
+                continue
             if other is not group and self._gains(other, group, value):
                 group = self._merge(other, group, None)
         for value in [v for v in reads if v.size > 1]:
@@ -112,6 +120,44 @@ class _Grouping:
         if value is None:
             value = max(b.reads, key=lambda v: v.nbytes)
         return made * 2 <= value.nbytes or (made <= value.nbytes and self._once(value))
+
+    def _is_read_again(self, group: Group) -> bool:
+        """Whether a group is a reduction along rows that are read again once its result is known.
+
+        These are walked twice then, and come from afar once: nothing is gained by reducing them
+        where they are made.
+        """
+        (s,) = group.statements
+        if self.roles.of[s] != "reduce" or len(s.args[0].shape) - 1 not in axes_of(s):
+            return False
+        if math.prod(k.extent for k in self.groups.summed(s)) > ROW:
+            return False
+        after, uses = {s.output}, self.roles.uses
+        found = [s.output]
+        for value in found:
+            for user in uses.get(value, ()):
+                near = len(found) < NEARBY and self.roles.of[user] in ("layout", "map")
+                if near and user.output not in after:
+                    after.add(user.output)
+                    found.append(user.output)
+        source = self.roles.source(s.args[0])
+        readers = uses.get(source, ()) if source is not None else ()
+        return any(v in after for user in readers if user is not s for v in user.outputs)
+
+    def _crosses_rows(self, maker: Group, reader: Group, value: Value) -> bool:
+        """Whether what the reader reduces are not the loops within the maker's rows."""
+        (s,) = reader.statements
+        own = [r for r in maker.reductions if r.output is value]
+        inner = maker.inner or tuple(k for r in own for k in self.groups.summed(r))
+        summed = set(self.groups.summed(s))
+        axes = zip(reader.reads[value][0], self.groups.frames[value], strict=True)
+        along = {
+            k
+            for mine, theirs in axes
+            if summed.intersection(mine or ())
+            for k in resolved(theirs or ())
+        }
+        return bool(inner) and not along.intersection(resolved(inner))
 
     def _once(self, value: Value) -> bool:
         """Whether a value has one reader."""

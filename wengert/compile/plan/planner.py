@@ -9,11 +9,12 @@ from wengert.compile.backend import Backend
 from wengert.compile.plan.group import group
 from wengert.compile.plan.memory import placed
 from wengert.compile.plan.needs import Needs
-from wengert.compile.plan.plan import Plan
+from wengert.compile.plan.plan import Call, Plan
 from wengert.compile.plan.roles import Roles
 from wengert.compile.plan.sequence import sequence
 from wengert.compile.plan.steps import steps
 from wengert.compile.program.operations import anew
+from wengert.compile.program.passes.blocks import LARGE, in_blocks
 from wengert.compile.program.program import Program
 
 
@@ -22,6 +23,20 @@ def plan(program: Program, backend: Backend, *, fuse: bool = True) -> Plan:
 
     Without `fuse`, each statement has a kernel of its own.
     """
+    made = _planned(program, backend, fuse)
+    if memory(made) >= LARGE and (other := in_blocks(program)) is not None:
+        blocked = _planned(other, backend, fuse)
+        made = min(made, blocked, key=lambda one: memory(one) * (1 + (one is blocked)))
+    return made
+
+
+def memory(plan: Plan) -> int:
+    """The bytes that a plan works in, beside its inputs and results."""
+    inside = [memory(body) for s in plan.steps if isinstance(s, Call) for body in s.bodies]
+    return plan.arena + max(inside, default=0)
+
+
+def _planned(program: Program, backend: Backend, fuse: bool) -> Plan:
     roles = Roles(without_marks(program), backend)  # what part each statement plays
     groups = group(roles, fuse)  # which statements share a kernel
     needs = Needs(groups)  # which values lie in memory, and who reads them

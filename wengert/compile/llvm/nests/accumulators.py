@@ -28,6 +28,17 @@ BLOCK = 128
 """Steps of a sum of floats after which the accumulators are emptied into those of float64."""
 
 
+CONTRACT = "contract"
+"""Says of a product and of a sum that both may be one instruction, which rounds once."""
+
+
+def combined(b: B, name: str, dtype: np.dtype, x: Any, y: Any) -> Any:
+    """What has been combined so far, and one element more."""
+    if name == "add" and dtype in (FLOAT32, FLOAT64):
+        return b.fadd(x, y, flags=(CONTRACT,))
+    return apply(b, name, dtype, (dtype, dtype), [x, y])
+
+
 def working_dtype(name: str, dtype: np.dtype) -> np.dtype:
     """The dtype to accumulate in."""
     if dtype.kind == "f" and dtype.itemsize == 2 and name in ("add", "multiply"):
@@ -83,7 +94,7 @@ class Accumulator:
             b.store(part, variable)
 
     def combine(self, b: B, x: Any, y: Any) -> Any:
-        return apply(b, self.op.name, self.dtype, (self.dtype, self.dtype), [x, y])
+        return combined(b, self.op.name, self.dtype, x, y)
 
     def update(self, b: B, k: int, value: Any, active: int, index: Any = None) -> None:
         """Take in a value (a vector if `lanes`), of which `active` lanes count."""

@@ -48,10 +48,25 @@ from wengert.compile.llvm.machine.values import (
     number,
     stored,
 )
-from wengert.compile.llvm.nests.accumulators import BLOCK, Accumulator, Position, RunningMaximum
+from wengert.compile.llvm.nests.accumulators import (
+    BLOCK,
+    CONTRACT,
+    Accumulator,
+    Position,
+    RunningMaximum,
+    combined,
+)
 from wengert.compile.llvm.nests.neighbours import Window, neighbours, read_together, write_together
 from wengert.compile.llvm.nests.phases import Phases
-from wengert.compile.llvm.nests.schedule import Nest, Phase, arguments, arrange, cost, dtype_of
+from wengert.compile.llvm.nests.schedule import (
+    Nest,
+    Phase,
+    arguments,
+    arrange,
+    cost,
+    dtype_of,
+    products_summed,
+)
 from wengert.compile.llvm.nests.streams import Stream, falling
 from wengert.compile.llvm.nests.traffic import AHEAD, LINE, from_afar, past_caches
 from wengert.compile.plan.kernel import Access, Apply, Const, Index, Kernel, Load, Reduce, Store
@@ -171,6 +186,7 @@ class _Emitter:
         self.kept: dict[int, Access] = {}
         self.in_lanes = self._used_in_lanes()
         self.divisors = self._used_as_divisors()
+        self.terms = products_summed(nest.operations)
         self.inverses: dict[int, Inverse] = {}
         self.tiles: dict[int, V] = {}  # by load: where a transposed square lies
         self.falling = falling(nest.operations)
@@ -393,6 +409,8 @@ class _Emitter:
             rows = list(zip(*(self._vectors(k) for k in op.args), strict=True))
         else:
             rows = [tuple(self.values[k][0] for k in op.args)]
+        if number in self.terms:
+            return [self.b.fmul(*args, flags=(CONTRACT,)) for args in rows]
         if number in self.falling:
             return [series.call(self.b, "falling_exp", *args) for args in rows]
         return [apply(self.b, op.name, op.dtype, kinds, list(args)) for args in rows]
@@ -606,7 +624,7 @@ class _Emitter:
     def _combining(self, op: Store, dtype: np.dtype) -> Callable[[Any, Any], Any] | None:
         if not op.combine:
             return None
-        return lambda x, y: apply(self.b, op.combine, dtype, (dtype, dtype), [x, y])
+        return lambda x, y: combined(self.b, op.combine, dtype, x, y)
 
     def _single(self, op: Store, dtype: np.dtype, combine: Callable[[Any, Any], Any] | None) -> Any:
         """What arrives at one place from all lanes: all of it combined, or the last."""

@@ -39,6 +39,8 @@ rows arranges all of the right operand for itself, which costs four times as muc
 MOST = 32
 """Parts at most."""
 LINE = 64
+TOGETHER = 8
+"""Steps of a loop that may read others together: see `schedule.py`."""
 
 
 class Cut(NamedTuple):
@@ -72,6 +74,8 @@ def of_kernel(
     size = -(-extent // min(extent, MOST, int(work // least) or 1))
     if extent >= 8 * LINE:
         size = -(-size // LINE) * LINE  # a part begins at a line of the cache, if all does
+    elif extent >= 2 * TOGETHER:
+        size = -(-size // TOGETHER) * TOGETHER
     count = -(-extent // size)
     if count < 2:
         return None

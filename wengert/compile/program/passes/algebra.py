@@ -11,6 +11,8 @@ What the rules keep. Results are those of IEEE arithmetic, with these exceptions
   the quotient does not wait for g. For the same reason, and since a processor divides slowly, what
   is divided by a root that is read elsewhere too is multiplied by its one reciprocal. Neither a
   root nor its reciprocal is a subnormal number, so none is inf too early or has fewer digits.
+- A power of two goes from the larger factor to the smaller one, which may become inf or subnormal
+  in its place: a * (b * 2) = (a * 2) * b.
 
 Multiplication by zero stays, for NaN and inf. Rules that hold for real numbers only are not applied
 to complex ones: (inf + 0j) * (1 + 0j) has a NaN in it.
@@ -120,7 +122,21 @@ def multiply(p: Rewrite, s: Statement) -> Any:
             return p(np.negative, x)  # x * -1 = -x
         if _float(x) and (a := _negated(p, x)) is not None:
             return p(np.multiply, a, -float(k))  # -a * k = a * -k
-    return _of_negatives(p, s)
+    made = _of_multiple(p, s)
+    return made if made is not None else _of_negatives(p, s)
+
+
+def _of_multiple(p: Rewrite, s: Statement) -> Any:
+    """a * (b * 2**n) = (a * 2**n) * b, if a has fewer elements"""
+    for a, x in (s.args, s.args[::-1]):
+        m = p.maker(x, np.multiply)
+        if not m or not _float(x) or not _float(a) or a.size >= x.size or not p.once(x):
+            continue
+        for b, other in (m.args, m.args[::-1]):
+            k = p.scalar(other)
+            if k is not None and _reciprocal_is_exact(k, x.dtype):
+                return p(np.multiply, p(np.multiply, a, float(k)), b)
+    return None
 
 
 @RULES.on(np.divide)

@@ -2,7 +2,9 @@
 
 Maxima, minima, any, all and sums of integers are exact. Sums and products of floating-point
 numbers are taken in another order in `of_reduction` and `of_layout`; a sum of n equal numbers x is
-n * x in `of_full` and `of_broadcast`, rounded once where a sum rounds at each step.
+n * x in `of_full` and `of_broadcast`, rounded once where a sum rounds at each step. What each term
+of a sum is multiplied by, the sum is multiplied by in `of_multiples`, if it is there anyway: other
+numbers round then, and one that is too large for its dtype is another one of the two.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.program.infer import REDUCTIONS
+from wengert.compile.program.infer import REDUCTIONS, reduced
 from wengert.compile.program.passes.rewrite import Rewrite, Rules, rewrite
 from wengert.compile.program.program import Program, Statement, Value
 
@@ -106,3 +108,32 @@ def of_layout(p: Rewrite, s: Statement) -> Any:
         return None
     out = p(s.function, base, axis=tuple(range(len(base.shape))), keepdims=False)
     return p(np.reshape, out, s.output.shape)
+
+
+@RULES.on(np.sum)
+def of_negatives(p: Rewrite, s: Statement) -> Any:
+    """sum(-x) = -sum(x)"""
+    x, axes, keepdims = _reduced(s)
+    m = p.maker(x, np.negative)
+    if not m or not p.once(x):
+        return None
+    return p(np.negative, p(np.sum, m.args[0], axis=axes, keepdims=keepdims))
+
+
+@RULES.on(np.sum)
+def of_multiples(p: Rewrite, s: Statement) -> Any:
+    """sum(a * x) = a * sum(x), where a is one number for all of a sum that is taken anyway"""
+    x, axes, keepdims = _reduced(s)
+    m = p.maker(x, np.multiply)
+    for a, b in (m.args, m.args[::-1]) if m else ():
+        if type(a) is not Value or type(b) is not Value or b.shape != x.shape:
+            continue
+        shape = (1,) * (len(x.shape) - len(a.shape)) + a.shape
+        if a.dtype != b.dtype or a.dtype.kind != "f" or any(shape[i] != 1 for i in axes):
+            continue
+        for kept in (False, True):
+            total = p.known(np.sum, b, axis=axes, keepdims=kept)
+            if total is not None:
+                factor = p(np.reshape, a, reduced(shape, axes, keepdims))
+                return p(np.multiply, factor, p(np.reshape, total, s.output.shape))
+    return None

@@ -158,6 +158,11 @@ class Rewrite:
                 self.uses[value] = self.uses.get(value, 0) + 1
         return outputs[0]
 
+    def known(self, function: Function, *args: Any, **kwargs: Any) -> Value | None:
+        """The value of such a call among the statements so far, if there is one."""
+        s = self._known.get(self.key(Statement(function, args, kwargs, ()))) if self.key else None
+        return s.output if s is not None else None
+
     def full(self, shape: Shape, number: Any, dtype: Any) -> Value:
         dtype = np.dtype(dtype)
         return self(full, shape, shortest(dtype.type(number)), dtype)
