@@ -281,21 +281,21 @@ def take_along_dim(input: _TensorLike, indices: _TensorLike, dim: builtins.int |
     """As `gather`, with the shapes broadcast; without `dim` in the flattened tensor."""
 def abs_(self: _Tensor) -> _Tensor:
     """`abs`, in place."""
-def addmv_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def addmv_(input: _TensorLike, mat: _TensorLike, vec: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1) -> _Tensor:
     """`addmv`, in place."""
-def as_strided_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def as_strided_(input: _TensorLike, size: _Sequence[builtins.int], stride: _Sequence[builtins.int], storage_offset: builtins.int | None = None) -> _Tensor:
     """`as_strided`, in place."""
 def ceil_(self: _Tensor) -> _Tensor:
     """`ceil`, in place."""
-def clamp_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def clamp_(input: _TensorLike, min: _Any = None, max: _Any = None) -> _Tensor:
     """`clamp`, in place."""
-def clamp_max_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def clamp_max_(input: _TensorLike, max: _Any) -> _Tensor:
     """`clamp_max`, in place."""
-def clamp_min_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def clamp_min_(input: _TensorLike, min: _Any) -> _Tensor:
     """`clamp_min`, in place."""
-def clip_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def clip_(input: _TensorLike, min: _Any = None, max: _Any = None) -> _Tensor:
     """`clip`, in place."""
-def conj_physical_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def conj_physical_(input: _TensorLike) -> _Tensor:
     """`conj_physical`, in place."""
 from wengert.functions.inplace_functions import detach_ as detach_
 def fill_(self: _Tensor, value: _TensorLike) -> _Tensor:
@@ -304,33 +304,33 @@ def fix_(self: _Tensor) -> _Tensor:
     """`fix`, in place."""
 def floor_(self: _Tensor) -> _Tensor:
     """`floor`, in place."""
-def frac_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def frac_(input: _TensorLike) -> _Tensor:
     """`frac`, in place."""
-def gcd_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def gcd_(input: _TensorLike, other: _TensorLike) -> _Tensor:
     """`gcd`, in place."""
-def index_put_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def index_put_(input: _TensorLike, indices: _Sequence[_Any], values: _TensorLike, accumulate: builtins.bool = False) -> _Tensor:
     """`index_put`, in place."""
-def lcm_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def lcm_(input: _TensorLike, other: _TensorLike) -> _Tensor:
     """`lcm`, in place."""
-def ldexp_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def ldexp_(input: _TensorLike, other: _TensorLike) -> _Tensor:
     """`ldexp`, in place."""
-def logit_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def logit_(input: _TensorLike, eps: builtins.float | None = None) -> _Tensor:
     """`logit`, in place."""
-def nan_to_num_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def nan_to_num_(input: _TensorLike, nan: _Any = None, posinf: _Any = None, neginf: _Any = None) -> _Tensor:
     """`nan_to_num`, in place."""
 def reciprocal_(self: _Tensor) -> _Tensor:
     """`reciprocal`, in place."""
 def resize_as_(self: _Tensor, other: _Tensor, memory_format: _Any = None) -> _Tensor:
     """`resize_` to the shape of another tensor."""
-def round_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def round_(input: _TensorLike, *, decimals: builtins.int = 0) -> _Tensor:
     """`round`, in place."""
-def rsqrt_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def rsqrt_(input: _TensorLike) -> _Tensor:
     """`rsqrt`, in place."""
 def square_(self: _Tensor) -> _Tensor:
     """`square`, in place."""
 def trunc_(self: _Tensor) -> _Tensor:
     """`trunc`, in place."""
-def xlogy_(self: _Tensor, *args: _Any, **kwargs: _Any) -> _Tensor:
+def xlogy_(input: _TensorLike, other: _TensorLike) -> _Tensor:
     """`xlogy`, in place."""
 def zero_(self: _Tensor) -> _Tensor:
     """Make all elements 0."""

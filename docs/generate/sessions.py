@@ -30,7 +30,7 @@ from griffe import (
 )
 from griffe import Parameters as Given
 
-from docs.generate import examples, methods, public, signatures
+from docs.generate import examples, facts, methods, public, signatures
 from docs.generate.signatures import running
 
 SESSION = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -77,8 +77,9 @@ class Sessions(Extension):
         while shown:
             for item in shown:
                 classes += [item] if item.is_class else []
-                _typed(item, pkg)
-                _exemplified(item)
+                for part in (item, *_inner(item)):
+                    _exemplified(part)
+                    _explained(part, pkg)
             returned = {path for item in shown for path in public.results(item)}
             shown = [waiting.pop(path) for path in sorted(returned & waiting.keys())]
         for item in classes:
@@ -138,25 +139,31 @@ def _function(item: Any, module: Module, made: Any) -> Any:
     return function
 
 
-def _typed(item: Any, package: Module) -> None:
-    """Types in the signatures of a function, or of a class's methods."""
-    if item.is_function and item.docstring is not None:
-        signatures.typed(item, package)
-    elif item.is_class:
-        for inner in item.members.values():
-            if not inner.is_alias:
-                _typed(inner, package)
+def _inner(item: Any) -> list[Any]:
+    """What of a class is described with it."""
+    found = item.members.values() if item.is_class else ()
+    return [inner for inner in found if not inner.is_alias and not inner.name.startswith("_")]
 
 
 def _exemplified(item: Any) -> None:
     """An example, if a function, a class or one of its methods has none in its docstring."""
-    for inner in item.members.values() if item.is_class else ():
-        if not inner.is_alias and not inner.name.startswith("_"):
-            _exemplified(inner)
     if item.docstring is None or SESSION.search(item.docstring.value):
         return
     if found := examples.example(item.path):
         item.docstring.value = fenced(f"{item.docstring.value}\n\n{found.session()}")
+
+
+def _explained(item: Any, package: Module) -> None:
+    """Types in the signature, and below the text parameters, shapes and errors."""
+    if item.docstring is None or not (item.is_function or item.is_class):
+        return
+    item.docstring.value = fenced(item.docstring.value)
+    found = facts.call(item)
+    if item.is_function:
+        said = lambda name, default: facts.kind(name, default, found)
+        signatures.typed(item, package, said, facts.returned(found))
+    if text := facts.told(item, found):
+        item.docstring.value += f'\n\n<div class="facts" markdown>\n\n{text}\n\n</div>'
 
 
 def _shown_with(item: Class, classes: list[Class]) -> None:

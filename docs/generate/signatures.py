@@ -11,7 +11,7 @@ import ast
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from griffe import Expr, ExprName, Function, Module, Parameter, ParameterKind, Parameters
@@ -20,12 +20,16 @@ from griffe import get_annotation as read
 from docs.generate import stubs
 
 KINDS = {kind: ParameterKind[kind.name.lower()] for kind in inspect._ParameterKind}
+Said = Callable[[str, Any], str]
 HOMES = {"Tensor": "tensor", "Size": "tensor"}
 """Modules of wengert in which types are that signatures lead to."""
 
 
-def typed(item: Function, package: Module) -> None:
-    """Give a function's signature the types of its parameters and its result."""
+def typed(item: Function, package: Module, said: Said, result: str) -> None:
+    """Give a function's signature the types of its parameters and its result.
+
+    `said` and `result` are what is known of them otherwise.
+    """
     found = running(item.path)
     if not inspect.isroutine(found):
         return
@@ -38,12 +42,21 @@ def typed(item: Function, package: Module) -> None:
             p.name,
             kind=KINDS[p.kind],
             default=None if p.default is p.empty else repr(p.default),
-            annotation=annotation(_kind(p, signature), item, package),
+            annotation=_of(p, signature, said, item, package),
         )
         for p in signature.parameters.values()
     ]
     item.parameters = Parameters(*given)
-    item.returns = annotation(signature.return_annotation, item, package)
+    made = signature.return_annotation
+    item.returns = annotation(made, item, package) or annotation(result, item, package)
+
+
+def _of(p: inspect.Parameter, of: inspect.Signature, said: Said, item: Any, package: Any) -> Any:
+    """The type of a parameter, which instances and classes have by themselves."""
+    if p.name in ("self", "cls") and p is next(iter(of.parameters.values())):
+        return None
+    known = annotation(_kind(p, of), item, package)
+    return known or annotation(said(p.name, p.default), item, package)
 
 
 def _kind(p: inspect.Parameter, of: inspect.Signature) -> Any:
@@ -116,7 +129,7 @@ def annotation(kind: Any, item: Function, package: Module) -> Expr | None:
     if kind in (inspect.Parameter.empty, Any):
         return None
     text = shown(kind if isinstance(kind, str) else inspect.formatannotation(kind))
-    if text in ("Any", ""):
+    if text == "" or (text == "Any" and kind != "Any"):
         return None
     found = read(ast.parse(text, mode="eval").body, item.parent)
     for name in named(found):

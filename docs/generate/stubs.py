@@ -313,8 +313,9 @@ def signature(
     function: Callable[..., Any], name: str = "self", called: str = ""
 ) -> inspect.Signature:
     """The parameters of a function as the file has them, the first under `name`; its result."""
-    found = inspect.signature(record.written(function), eval_str=True)
-    parameters = list(found.parameters.values())
+    plain = out_of_place(function)
+    found = inspect.signature(record.written(plain), eval_str=True)
+    parameters = [p for p in found.parameters.values() if plain is function or p.name != "out"]
     others = parameters[1:] + outer(function, set(found.parameters))
     first = parameters[:1]
     if name == "self":
@@ -333,6 +334,15 @@ def signature(
     made = sorted({p.name: p for p in made}.values(), key=lambda p: p.kind)
     made = [p.replace(annotation=p.empty) if p in bare else p for p in made]
     return inspect.Signature(made, return_annotation=Text(returned(function)))
+
+
+def out_of_place(function: Any) -> Any:
+    """The method whose arguments one takes that writes into its tensor and has a bag of its own."""
+    bag = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    given = list(inspect.signature(record.written(function)).parameters.values())
+    if function.__name__[-1] == "_" and {p.kind for p in given[1:]} == bag and given[2:]:
+        return getattr(wg.Tensor, function.__name__.removesuffix("_"), function)
+    return function
 
 
 def returned(function: Any) -> str:

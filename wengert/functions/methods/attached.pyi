@@ -154,27 +154,27 @@ class Methods:
         """x += alpha * other; of old also called as add_(alpha, other)."""
     def addbmm(self, batch1: _TensorLike, batch2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
         """beta * input + alpha * the sum of the products in two batches."""
-    def addbmm_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def addbmm_(self, batch1: _TensorLike, batch2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1) -> _Tensor:
         """`addbmm`, in place."""
     def addcdiv(self, tensor1: _TensorLike, tensor2: _TensorLike, *, value: _TensorLike = 1, out: _Out | None = None) -> _Tensor:
         """input + value * tensor1 / tensor2."""
-    def addcdiv_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def addcdiv_(self, tensor1: _TensorLike, tensor2: _TensorLike, *, value: _TensorLike = 1) -> _Tensor:
         """`addcdiv`, in place."""
     def addcmul(self, tensor1: _TensorLike, tensor2: _TensorLike, *, value: _TensorLike = 1, out: _Out | None = None) -> _Tensor:
         """input + value * tensor1 * tensor2."""
-    def addcmul_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def addcmul_(self, tensor1: _TensorLike, tensor2: _TensorLike, *, value: _TensorLike = 1) -> _Tensor:
         """`addcmul`, in place."""
     def addmm(self, mat1: _TensorLike, mat2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
         """beta * input + alpha * (mat1 @ mat2)."""
-    def addmm_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def addmm_(self, mat1: _TensorLike, mat2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1) -> _Tensor:
         """`addmm`, in place."""
     def addmv(self, mat: _TensorLike, vec: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
         """beta * input + alpha * (mat @ vec)."""
-    def addmv_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def addmv_(self, mat: _TensorLike, vec: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1) -> _Tensor:
         """`addmv`, in place."""
     def addr(self, vec1: _TensorLike, vec2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
         """beta * input + alpha * outer(vec1, vec2)."""
-    def addr_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def addr_(self, vec1: _TensorLike, vec2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1) -> _Tensor:
         """`addr`, in place."""
     def adjoint(self) -> _Tensor:
         """The conjugate transpose of the last two dimensions."""
@@ -214,7 +214,7 @@ class Methods:
         """The inverse tangent."""
     def arctan2(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The angle of the point (other, input), in (-pi, pi]."""
-    def arctan2_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def arctan2_(self, other: _TensorLike) -> _Tensor:
         """`arctan2`, in place."""
     def arctan_(self) -> _Tensor:
         """`arctan`, in place."""
@@ -233,7 +233,7 @@ class Methods:
         """The indices of the elements that are not zero, one row each."""
     def as_strided(self, size: _Sequence[builtins.int], stride: _Sequence[builtins.int], storage_offset: builtins.int | None = None) -> _Tensor:
         """A view of the tensor's storage with the sizes and strides (in elements) given."""
-    def as_strided_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def as_strided_(self, size: _Sequence[builtins.int], stride: _Sequence[builtins.int], storage_offset: builtins.int | None = None) -> _Tensor:
         """`as_strided`, in place."""
     def as_strided_scatter(self, src: _TensorLike, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None) -> _Tensor:
         """`input` with the elements that `as_strided` would show replaced."""
@@ -252,7 +252,7 @@ class Methods:
         """The inverse tangent."""
     def atan2(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The angle of the point (other, input), in (-pi, pi]."""
-    def atan2_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def atan2_(self, other: _TensorLike) -> _Tensor:
         """`atan2`, in place."""
     def atan_(self) -> _Tensor:
         """`atan`, in place."""
@@ -264,7 +264,7 @@ class Methods:
         """Add this tensor's gradients to the `.grad` of the leaves it depends on."""
     def baddbmm(self, batch1: _TensorLike, batch2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
         """beta * input + alpha * bmm(batch1, batch2)."""
-    def baddbmm_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def baddbmm_(self, batch1: _TensorLike, batch2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1) -> _Tensor:
         """`baddbmm`, in place."""
     def bernoulli(self, p: _Any = None, *, generator: wengert.functions.random.Generator | None = None, out: _Out | None = None) -> _Tensor:
         """1 with the probability that `input` (or `p`) says, else 0."""
@@ -276,27 +276,27 @@ class Methods:
         """How often each number 0, 1, 2, ... occurs, or the sums of the weights of its places."""
     def bitwise_and(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The bits that both have."""
-    def bitwise_and_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def bitwise_and_(self, other: _TensorLike) -> _Tensor:
         """`bitwise_and`, in place."""
     def bitwise_left_shift(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The bits moved up."""
-    def bitwise_left_shift_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def bitwise_left_shift_(self, other: _TensorLike) -> _Tensor:
         """`bitwise_left_shift`, in place."""
     def bitwise_not(self, *, out: _Out | None = None) -> _Tensor:
         """The bits inverted; for truth values, not."""
-    def bitwise_not_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def bitwise_not_(self) -> _Tensor:
         """`bitwise_not`, in place."""
     def bitwise_or(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The bits that either has."""
-    def bitwise_or_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def bitwise_or_(self, other: _TensorLike) -> _Tensor:
         """`bitwise_or`, in place."""
     def bitwise_right_shift(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The bits moved down."""
-    def bitwise_right_shift_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def bitwise_right_shift_(self, other: _TensorLike) -> _Tensor:
         """`bitwise_right_shift`, in place."""
     def bitwise_xor(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The bits that exactly one has."""
-    def bitwise_xor_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def bitwise_xor_(self, other: _TensorLike) -> _Tensor:
         """`bitwise_xor`, in place."""
     def bmm(self, mat2: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The products of two batches of matrices, (b, n, m) and (b, m, p)."""
@@ -331,19 +331,19 @@ class Methods:
         """Up to `chunks` pieces of equal size along `dim`, the last perhaps smaller: views."""
     def clamp(self, min: _Any = None, max: _Any = None, *, out: _Out | None = None) -> _Tensor:
         """x kept between `min` and `max`, numbers or tensors; one may be left out."""
-    def clamp_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def clamp_(self, min: _Any = None, max: _Any = None) -> _Tensor:
         """`clamp`, in place."""
     def clamp_max(self, max: _Any, *, out: _Out | None = None) -> _Tensor:
         """The smaller of x and a bound."""
-    def clamp_max_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def clamp_max_(self, max: _Any) -> _Tensor:
         """`clamp_max`, in place."""
     def clamp_min(self, min: _Any, *, out: _Out | None = None) -> _Tensor:
         """The larger of x and a bound."""
-    def clamp_min_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def clamp_min_(self, min: _Any) -> _Tensor:
         """`clamp_min`, in place."""
     def clip(self, min: _Any = None, max: _Any = None, *, out: _Out | None = None) -> _Tensor:
         """x kept between `min` and `max`, numbers or tensors; one may be left out."""
-    def clip_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def clip_(self, min: _Any = None, max: _Any = None) -> _Tensor:
         """`clip`, in place."""
     def clone(self, *, memory_format: _Any = None) -> _Tensor:
         """A copy, recorded: gradients flow through it."""
@@ -352,7 +352,7 @@ class Methods:
         """The complex conjugate; a real tensor is its own."""
     def conj_physical(self, *, out: _Out | None = None) -> _Tensor:
         """The complex conjugate; a real tensor is its own."""
-    def conj_physical_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def conj_physical_(self) -> _Tensor:
         """`conj_physical`, in place."""
     def conjugate(self, *args: _Any, **kwargs: _Any) -> _Tensor: ...
     def contiguous(self, memory_format: _Any = None) -> _Tensor:
@@ -362,7 +362,7 @@ class Methods:
         """Make this tensor hold the values of another, cast and broadcast."""
     def copysign(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The size of one with the sign of the other."""
-    def copysign_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def copysign_(self, other: _TensorLike) -> _Tensor:
         """`copysign`, in place."""
     def corrcoef(self) -> _Tensor:
         """The matrix of correlation coefficients of variables in rows: covariances over the products of the standard deviations."""
@@ -390,11 +390,11 @@ class Methods:
         """The smallest so far along `dim`, and where it was met."""
     def cumprod(self, dim: builtins.int, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """Running products along `dim`."""
-    def cumprod_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def cumprod_(self, dim: builtins.int, *, dtype: _Dtype | None = None) -> _Tensor:
         """`cumprod`, in place."""
     def cumsum(self, dim: builtins.int, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """Running sums along `dim`."""
-    def cumsum_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def cumsum_(self, dim: builtins.int, *, dtype: _Dtype | None = None) -> _Tensor:
         """`cumsum`, in place."""
     @property
     def data(self) -> _Tensor:
@@ -445,7 +445,7 @@ class Methods:
         """x /= other."""
     def divide(self, other: _TensorLike, *, rounding_mode: builtins.str | None = None, out: _Out | None = None) -> _Tensor:
         """input / other, rounded to an integer if asked: "trunc" towards zero, "floor" downwards."""
-    def divide_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def divide_(self, other: _TensorLike, *, rounding_mode: builtins.str | None = None) -> _Tensor:
         """`divide`, in place."""
     def dot(self, tensor: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The sum of the products of two vectors' elements."""
@@ -457,7 +457,7 @@ class Methods:
         """Bytes per element."""
     def eq(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Where two tensors are equal."""
-    def eq_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def eq_(self, other: _TensorLike) -> _Tensor:
         """`eq`, in place."""
     def equal(self, other: _TensorLike) -> builtins.bool:
         """Whether two tensors have one shape and the same elements."""
@@ -515,7 +515,7 @@ class Methods:
         """The tensor as float32."""
     def float_power(self, exponent: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """input ** exponent in double precision."""
-    def float_power_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def float_power_(self, exponent: _TensorLike) -> _Tensor:
         """`float_power`, in place."""
     def floor(self, *, out: _Out | None = None) -> _Tensor:
         """Rounded down."""
@@ -531,11 +531,11 @@ class Methods:
         """The smaller of two; a NaN loses to a number."""
     def fmod(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The remainder with the sign of the dividend, as C's fmod."""
-    def fmod_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def fmod_(self, other: _TensorLike) -> _Tensor:
         """`fmod`, in place."""
     def frac(self, *, out: _Out | None = None) -> _Tensor:
         """x - trunc(x)."""
-    def frac_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def frac_(self) -> _Tensor:
         """`frac`, in place."""
     def frexp(self, *, out: _Out | None = None) -> _results.frexp_result:
         """x = mantissa * 2**exponent with 1/2 <= |mantissa| < 1; both of 0 are 0."""
@@ -543,11 +543,11 @@ class Methods:
         """`out[i][j] = input[index[i][j]][j]` for dim 0, and so on along another dimension."""
     def gcd(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The greatest common divisor."""
-    def gcd_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def gcd_(self, other: _TensorLike) -> _Tensor:
         """`gcd`, in place."""
     def ge(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Where input >= other."""
-    def ge_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def ge_(self, other: _TensorLike) -> _Tensor:
         """`ge`, in place."""
     def geometric_(self, p: builtins.float, *, generator: wengert.functions.random.Generator | None = None) -> _Tensor:
         """Fill with numbers of trials until the first success of probability p."""
@@ -571,21 +571,21 @@ class Methods:
     def grad_fn(self) -> None: ...
     def greater(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Where input > other."""
-    def greater_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def greater_(self, other: _TensorLike) -> _Tensor:
         """`greater`, in place."""
     def greater_equal(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Where input >= other."""
-    def greater_equal_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def greater_equal_(self, other: _TensorLike) -> _Tensor:
         """`greater_equal`, in place."""
     def gt(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Where input > other."""
-    def gt_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def gt_(self, other: _TensorLike) -> _Tensor:
         """`gt`, in place."""
     def half(self, memory_format: _Any = None) -> _Tensor:
         """The tensor as float16."""
     def heaviside(self, values: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """0 below zero, 1 above, `values` at zero."""
-    def heaviside_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def heaviside_(self, values: _TensorLike) -> _Tensor:
         """`heaviside`, in place."""
     def histc(self, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: _Out | None = None) -> _Tensor:
         """Counts of the elements in `bins` equal intervals from `min` to `max`."""
@@ -595,7 +595,7 @@ class Methods:
         """`tensor_split` along the second dimension (vectors: the first)."""
     def hypot(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """sqrt(a^2 + b^2), without overflow."""
-    def hypot_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def hypot_(self, other: _TensorLike) -> _Tensor:
         """`hypot`, in place."""
     def i0(self, *, out: _Out | None = None) -> _Tensor:
         """The modified Bessel function I, of order 0."""
@@ -603,11 +603,11 @@ class Methods:
         """`i0`, in place."""
     def igamma(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The regularised lower incomplete gamma function: 1/Gamma(a) int_0^x s^(a-1) e^-s ds."""
-    def igamma_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def igamma_(self, other: _TensorLike) -> _Tensor:
         """`igamma`, in place."""
     def igammac(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The regularised upper incomplete gamma function, 1 - gammainc(a, x); differentiable by both."""
-    def igammac_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def igammac_(self, other: _TensorLike) -> _Tensor:
         """`igammac`, in place."""
     @property
     def imag(self) -> _Tensor: ...
@@ -615,23 +615,23 @@ class Methods:
     def imag(self, value: _Any) -> None: ...
     def index_add(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, alpha: _Any = 1, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """`input` with alpha times the slices of `source` added at the slices that `index` names."""
-    def index_add_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def index_add_(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, alpha: _Any = 1) -> _Tensor:
         """`index_add`, in place."""
     def index_copy(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """`input` with the slices that `index` names replaced by those of `source`."""
-    def index_copy_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def index_copy_(self, dim: builtins.int, index: _TensorLike, source: _TensorLike) -> _Tensor:
         """`index_copy`, in place."""
     def index_fill(self, dim: builtins.int, index: _TensorLike, value: _TensorLike) -> _Tensor:
         """`input` with the slices that `index` names filled with a number."""
-    def index_fill_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def index_fill_(self, dim: builtins.int, index: _TensorLike, value: _TensorLike) -> _Tensor:
         """`index_fill`, in place."""
     def index_put(self, indices: _Sequence[_Any], values: _TensorLike, accumulate: builtins.bool = False) -> _Tensor:
         """`input` with `input[indices]` replaced by the values, or with the values added there."""
-    def index_put_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def index_put_(self, indices: _Sequence[_Any], values: _TensorLike, accumulate: builtins.bool = False) -> _Tensor:
         """`index_put`, in place."""
     def index_reduce(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """Slices of `source` combined into the slices that `index` names: "prod", "mean", "amax", "amin"."""
-    def index_reduce_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def index_reduce_(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True) -> _Tensor:
         """`index_reduce`, in place."""
     def index_select(self, dim: builtins.int, index: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """The slices along `dim` that a vector of indices names."""
@@ -718,27 +718,27 @@ class Methods:
     def layout(self) -> wengert.functions.device.layout: ...
     def lcm(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The least common multiple."""
-    def lcm_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def lcm_(self, other: _TensorLike) -> _Tensor:
         """`lcm`, in place."""
     def ldexp(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """input * 2**other."""
-    def ldexp_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def ldexp_(self, other: _TensorLike) -> _Tensor:
         """`ldexp`, in place."""
     def le(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Where input <= other."""
-    def le_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def le_(self, other: _TensorLike) -> _Tensor:
         """`le`, in place."""
     def lerp(self, end: _Any, weight: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """input + weight * (end - input)."""
-    def lerp_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def lerp_(self, end: _Any, weight: _TensorLike) -> _Tensor:
         """`lerp`, in place."""
     def less(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Where input < other."""
-    def less_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def less_(self, other: _TensorLike) -> _Tensor:
         """`less`, in place."""
     def less_equal(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Where input <= other."""
-    def less_equal_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def less_equal_(self, other: _TensorLike) -> _Tensor:
         """`less_equal`, in place."""
     def lgamma(self, *, out: _Out | None = None) -> _Tensor:
         """log |Gamma(x)|."""
@@ -774,23 +774,23 @@ class Methods:
         """log(det A): NaN of a negative determinant, minus infinity of 0."""
     def logical_and(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Where both are nonzero."""
-    def logical_and_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def logical_and_(self, other: _TensorLike) -> _Tensor:
         """`logical_and`, in place."""
     def logical_not(self, *, out: _Out | None = None) -> _Tensor:
         """Where x is zero."""
-    def logical_not_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def logical_not_(self) -> _Tensor:
         """`logical_not`, in place."""
     def logical_or(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Where either is nonzero."""
-    def logical_or_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def logical_or_(self, other: _TensorLike) -> _Tensor:
         """`logical_or`, in place."""
     def logical_xor(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Where exactly one is nonzero."""
-    def logical_xor_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def logical_xor_(self, other: _TensorLike) -> _Tensor:
         """`logical_xor`, in place."""
     def logit(self, eps: builtins.float | None = None, *, out: _Out | None = None) -> _Tensor:
         """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x within [eps, 1 - eps]."""
-    def logit_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def logit_(self, eps: builtins.float | None = None) -> _Tensor:
         """`logit`, in place."""
     def logsumexp(self, dim: builtins.int | _Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """log(sum(exp(x))) over some dimensions, without overflow."""
@@ -798,7 +798,7 @@ class Methods:
         """The tensor as int64."""
     def lt(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Where input < other."""
-    def lt_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def lt_(self, other: _TensorLike) -> _Tensor:
         """`lt`, in place."""
     def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False, *, out: _Out | None = None) -> builtins.tuple[_Tensor, ...]:
         """`linalg.lu_factor`, under its older signature; with `get_infos` a third result, the codes."""
@@ -814,11 +814,11 @@ class Methods:
         """x = f(x, y) in place, element by element, by a Python function."""
     def masked_fill(self, mask: _TensorLike, value: _TensorLike) -> _Tensor:
         """`input` with `value` where the mask holds."""
-    def masked_fill_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def masked_fill_(self, mask: _TensorLike, value: _TensorLike) -> _Tensor:
         """`masked_fill`, in place."""
     def masked_scatter(self, mask: _TensorLike, source: _TensorLike) -> _Tensor:
         """`input` with the elements where the mask holds replaced by those of `source`, in order."""
-    def masked_scatter_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def masked_scatter_(self, mask: _TensorLike, source: _TensorLike) -> _Tensor:
         """`masked_scatter`, in place."""
     def masked_select(self, mask: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The elements where the mask holds, in one dimension."""
@@ -878,13 +878,13 @@ class Methods:
         """The product of a matrix and a vector."""
     def mvlgamma(self, p: builtins.int, *, out: _Out | None = None) -> _Tensor:
         """The multivariate log-gamma function of dimension p."""
-    def mvlgamma_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def mvlgamma_(self, p: builtins.int) -> _Tensor:
         """`mvlgamma`, in place."""
     @property
     def names(self) -> builtins.tuple[_Any, ...]: ...
     def nan_to_num(self, nan: _Any = None, posinf: _Any = None, neginf: _Any = None, *, out: _Out | None = None) -> _Tensor:
         """x with NaN as `nan` (0) and the infinities as the largest finite numbers, or as given."""
-    def nan_to_num_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def nan_to_num_(self, nan: _Any = None, posinf: _Any = None, neginf: _Any = None) -> _Tensor:
         """`nan_to_num`, in place."""
     def nanmean(self, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The mean of the elements that are not NaN."""
@@ -908,7 +908,7 @@ class Methods:
         """The number of dimensions."""
     def ne(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Where two tensors differ."""
-    def ne_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def ne_(self, other: _TensorLike) -> _Tensor:
         """`ne`, in place."""
     def neg(self, *, out: _Out | None = None) -> _Tensor:
         """-x."""
@@ -936,7 +936,7 @@ class Methods:
         """Zeros of this dtype."""
     def nextafter(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The floating-point number next to x in the direction of `other`."""
-    def nextafter_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def nextafter_(self, other: _TensorLike) -> _Tensor:
         """`nextafter`, in place."""
     def nonzero(self, *, as_tuple: builtins.bool = False, out: _Out | None = None) -> _Tensor:
         """The indices of the elements that are not zero: one row each, or one tensor per dimension."""
@@ -948,7 +948,7 @@ class Methods:
         """Fill with normal numbers."""
     def not_equal(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Where two tensors differ."""
-    def not_equal_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def not_equal_(self, other: _TensorLike) -> _Tensor:
         """`not_equal`, in place."""
     def numel(self) -> builtins.int:
         """The number of elements."""
@@ -972,7 +972,7 @@ class Methods:
         """`linalg.pinv`, under its older signature."""
     def polygamma(self, n: builtins.int) -> _Tensor:
         """The n-th derivative of digamma."""
-    def polygamma_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def polygamma_(self, n: builtins.int) -> _Tensor:
         """`polygamma`, in place."""
     def positive(self) -> _Tensor:
         """`input` itself, as +x is."""
@@ -1023,7 +1023,7 @@ class Methods:
         """`remainder`, in place."""
     def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """The input with slices along `dim` scaled down to a p-norm of at most `maxnorm`."""
-    def renorm_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> _Tensor:
         """`renorm`, in place."""
     def repeat(self, *reps: _Any, repeats: _TensorLike | None = None) -> _Tensor:
         """Copies of the whole, side by side, as many along each dimension as said."""
@@ -1054,23 +1054,23 @@ class Methods:
         """Turned by k quarter turns from the first of two dimensions towards the second."""
     def round(self, *, decimals: builtins.int = 0, out: _Out | None = None) -> _Tensor:
         """Rounded to the nearest, halves to even; `decimals` digits after the point."""
-    def round_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def round_(self, *, decimals: builtins.int = 0) -> _Tensor:
         """`round`, in place."""
     def rsqrt(self, *, out: _Out | None = None) -> _Tensor:
         """1 / sqrt(x)."""
-    def rsqrt_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def rsqrt_(self) -> _Tensor:
         """`rsqrt`, in place."""
     def scatter(self, dim: builtins.int, index: _TensorLike, src: _TensorLike | None = None, *, value: _TensorLike | None = None, reduce: builtins.str | None = None, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """`out[index[i][j]][j] = src[i][j]` for dim 0, the rest as in `input`; "add" or "multiply" instead."""
-    def scatter_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def scatter_(self, dim: builtins.int, index: _TensorLike, src: _TensorLike | None = None, *, value: _TensorLike | None = None, reduce: builtins.str | None = None) -> _Tensor:
         """`scatter`, in place."""
     def scatter_add(self, dim: builtins.int, index: _TensorLike, src: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """`out[index[i][j]][j] += src[i][j]` for dim 0: `gather` transposed, added to `input`."""
-    def scatter_add_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def scatter_add_(self, dim: builtins.int, index: _TensorLike, src: _TensorLike) -> _Tensor:
         """`scatter_add`, in place."""
     def scatter_reduce(self, dim: builtins.int, index: _TensorLike, src: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """Elements of `src` that go to one place combined by "sum", "prod", "mean", "amax" or "amin"."""
-    def scatter_reduce_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def scatter_reduce_(self, dim: builtins.int, index: _TensorLike, src: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True) -> _Tensor:
         """`scatter_reduce`, in place."""
     def searchsorted(self, *args: _Any, **kwargs: _Any) -> _Tensor: ...
     def select(self, dim: builtins.int, index: _TensorLike) -> _Tensor:
@@ -1081,7 +1081,7 @@ class Methods:
         """Make this tensor look into the memory of another (or, without one, be empty)."""
     def sgn(self, *, out: _Out | None = None) -> _Tensor:
         """sign(x); for complex numbers z / |z|, and 0 at 0."""
-    def sgn_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def sgn_(self) -> _Tensor:
         """`sgn`, in place."""
     def share_memory_(self) -> _Tensor:
         """The tensor itself; threads share memory as it is."""
@@ -1093,7 +1093,7 @@ class Methods:
         """`sigmoid`, in place."""
     def sign(self, *, out: _Out | None = None) -> _Tensor:
         """-1, 0 or 1."""
-    def sign_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def sign_(self) -> _Tensor:
         """`sign`, in place."""
     def signbit(self, *, out: _Out | None = None) -> _Tensor:
         """Where the sign is negative."""
@@ -1137,7 +1137,7 @@ class Methods:
         """`square`, in place."""
     def squeeze(self, dim: _Any = None, *, axis: _Any = None) -> _Tensor:
         """Without the dimensions of size 1, or those of `dim` that have it."""
-    def squeeze_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def squeeze_(self, dim: _Any = None, *, axis: _Any = None) -> _Tensor:
         """`squeeze`, in place."""
     def std(self, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The standard deviation, the square root of `var`; where it is 0 so is its gradient."""
@@ -1174,15 +1174,15 @@ class Methods:
         """`linalg.svd` under its older signature: V instead of its conjugate transpose."""
     def swapaxes(self, axis0: builtins.int, axis1: builtins.int) -> _Tensor:
         """Two dimensions exchanged: `transpose` under NumPy's name."""
-    def swapaxes_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def swapaxes_(self, axis0: builtins.int, axis1: builtins.int) -> _Tensor:
         """`swapaxes`, in place."""
     def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> _Tensor:
         """Two dimensions exchanged."""
-    def swapdims_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> _Tensor:
         """`swapdims`, in place."""
     def t(self) -> _Tensor:
         """The transpose of a matrix; vectors and numbers stay as they are."""
-    def t_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def t_(self) -> _Tensor:
         """`t`, in place."""
     def take(self, index: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """Elements of the flattened tensor."""
@@ -1220,17 +1220,17 @@ class Methods:
         """The sum of a matrix's diagonal."""
     def transpose(self, dim0: builtins.int, dim1: builtins.int) -> _Tensor:
         """Two dimensions exchanged."""
-    def transpose_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> _Tensor:
         """`transpose`, in place."""
     def triangular_solve(self, A: _TensorLike, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: _Out | None = None) -> _results.triangular_solve_result:
         """`linalg.solve_triangular` under its older signature; the second result is A."""
     def tril(self, diagonal: builtins.int = 0, *, out: _Out | None = None) -> _Tensor:
         """The lower triangle, zero above the diagonal (or another diagonal)."""
-    def tril_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def tril_(self, diagonal: builtins.int = 0) -> _Tensor:
         """`tril`, in place."""
     def triu(self, diagonal: builtins.int = 0, *, out: _Out | None = None) -> _Tensor:
         """The upper triangle, zero below the diagonal (or another diagonal)."""
-    def triu_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def triu_(self, diagonal: builtins.int = 0) -> _Tensor:
         """`triu`, in place."""
     def true_divide(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The quotient; integers give floating-point numbers."""
@@ -1264,7 +1264,7 @@ class Methods:
         """As `split_with_sizes`, but the pieces may be changed in place."""
     def unsqueeze(self, dim: builtins.int) -> _Tensor:
         """With a new dimension of size 1 at `dim`."""
-    def unsqueeze_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def unsqueeze_(self, dim: builtins.int) -> _Tensor:
         """`unsqueeze`, in place."""
     def untyped_storage(self) -> _Any:
         """The memory that this tensor looks into."""
@@ -1282,7 +1282,7 @@ class Methods:
         """The elements where the condition holds, those of `other` elsewhere."""
     def xlogy(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """x log(y), and 0 where x is 0 (NaN where y is NaN)."""
-    def xlogy_(self, *args: _Any, **kwargs: _Any) -> _Tensor:
+    def xlogy_(self, other: _TensorLike) -> _Tensor:
         """`xlogy`, in place."""
     def zero_(self) -> _Tensor:
         """Make all elements 0."""
