@@ -18,11 +18,16 @@ class Log(Watcher):
             t.register_post_accumulate_grad_hook(lambda t: self.seen.append(self.names[id(t)]))
         self.leaves = {t._node: t for t in leaves.values()}
         self.seen = []
+        self.takes, self.ends = False, 0
         self.watch()
 
     def complete(self, leaf, g):
         assert self.leaves[leaf].grad is None
         self.seen.append((self.names[id(self.leaves[leaf])], g.tolist()))
+        return self.takes
+
+    def swept(self):
+        self.ends += 1
 
 
 @pytest.fixture
@@ -37,6 +42,17 @@ def test_a_leaf_is_told_of_when_all_its_uses_have_been_gone_through(leaves):
     ((x * x) * w + w * w).sum().backward()
     assert log.seen[:2] == [("w", [4.0 + 6.0]), ("x", [12.0])]
     assert sorted(log.seen[2:]) == ["w", "x"]
+
+
+def test_what_a_watcher_takes_is_not_added_to_the_gradient(leaves):
+    x, w = leaves
+    log = Log(x=x)
+    log.takes = True
+    (x * w).sum().backward()
+    assert log.seen == [("x", [3.0])]  # and no hook after it
+    assert x.grad is None
+    assert w.grad.tolist() == [2.0]
+    assert log.ends == 1
 
 
 def test_the_latest_layers_leaves_are_told_of_first(leaves):

@@ -12,7 +12,7 @@ import pytest
 
 from wengert.distributed.board import KEPT, Board
 from wengert.distributed.collectives import ReduceOp
-from wengert.distributed.near import SLOT, SLOTS, Block, Differs, Layout, Ring, shared
+from wengert.distributed.near import SLOT, SLOTS, Block, Differs, Layout, Place, Ring, shared
 from wengert.distributed.near_code import Entered
 
 
@@ -138,6 +138,27 @@ def test_without_room_for_a_file_there_is_no_shared_memory(monkeypatch):
     assert bytes(memory) == bytes(Board.size(2))
     monkeypatch.setattr("tempfile.mkstemp", lambda **_: (_ for _ in ()).throw(OSError("full")))
     assert shared(Alone(), 32) is None
+
+
+@pytest.mark.parametrize("count", [0, 3, SLOT // 8, 2 * SLOT // 8 + 5])
+@pytest.mark.parametrize("size", [2, 3])
+def test_what_ranks_make_in_places_is_combined_and_stays_until_all_have_read_it(size, count):
+    slots = Place.slots(count, np.dtype(float))
+    memory = bytearray(Ring.size(size, slots))
+    places = [Place(Ring(memory, r, size, slots), 4, count, np.dtype(float)) for r in range(size)]
+    for turn in range(3):
+        made = [turn + np.random.default_rng(r).standard_normal(count) for r in range(size)]
+        into = [np.zeros(count) for _ in range(size)]
+        for place, x, y in zip(places, made, into, strict=True):
+            assert place.free
+            place.array[:] = x
+            place.ring.add(place.block(y))
+            assert not place.free
+        for place in places:
+            place.ring.go_on()
+        assert all(place.free for place in places)
+        assert all(np.array_equal(place.array, x) for place, x in zip(places, made, strict=True))
+        assert all(np.array_equal(y, sum(made[1:], made[0])) for y in into)
 
 
 # ---- machine code ------------------------------------------------------------------------------

@@ -137,6 +137,8 @@ def sweep(
             watching.tell(due[node], arrived)
     g = pulled = have = held_g = None  # nobody but the leaves shall hold the last cotangents
     finish(arrived, recorded, targets)
+    if due is not None:
+        watching.over(due)
 
 
 def settled(root: Any, g: Any, retain: bool) -> bool:

@@ -9,25 +9,31 @@ that could add to the leaf's gradient, however often and by whatever ways the le
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from wengert.history.node import AccumulateGrad, Node, Output
 
-Told = tuple[AccumulateGrad, Callable[[Any, Any], None]]
-
 
 class Watcher:
-    """Has the leaves that it watches, and is told of each: `complete(leaf, g)`.
+    """Has the leaves that it watches, and is told of each when it is complete.
 
-    `g` is what arrived, and not to be changed: others may have it too. Leaves that have hooks are
-    not told of, nor are sweeps that are recorded, restricted to some inputs, or in a trace.
+    Leaves that have hooks are not told of, nor are sweeps that are recorded, restricted to some
+    inputs, or in a trace.
     """
 
     leaves: Mapping[AccumulateGrad, Any]
 
-    def complete(self, leaf: AccumulateGrad, g: Any) -> None:
+    def complete(self, leaf: AccumulateGrad, g: Any) -> bool:
+        """All that a leaf gets is `g`, which is not to be changed: others may have it too.
+
+        Whether it is taken: then the sweep adds nothing to the leaf's gradient, and calls no hooks
+        that wait for it.
+        """
         raise NotImplementedError
+
+    def swept(self) -> None:
+        """A sweep in which leaves were complete has come to its end."""
 
     def watch(self) -> None:
         """Be told from now on."""
@@ -39,6 +45,7 @@ class Watcher:
 
 
 WATCHERS: dict[int, weakref.ref[Watcher]] = {}
+Told = tuple[AccumulateGrad, Watcher]
 
 
 def due(roots: Iterable[tuple[Any, Any]]) -> dict[Node, list[Told]] | None:
@@ -47,7 +54,7 @@ def due(roots: Iterable[tuple[Any, Any]]) -> dict[Node, list[Told]] | None:
     for reference in list(WATCHERS.values()):
         watcher = reference()
         if watcher is not None:
-            watched.update({x: (x, watcher.complete) for x in watcher.leaves if x.extras is None})
+            watched.update({x: (x, watcher) for x in watcher.leaves if x.extras is None})
     last: dict[AccumulateGrad, Node] = {}
     waiting = [_node(edge) for edge, _ in roots]
     seen = set(waiting)
@@ -75,7 +82,13 @@ def _node(edge: Any) -> Node:
 
 def tell(those: list[Told], arrived: dict[Any, Any]) -> None:
     """Tell of leaves what arrived at them."""
-    for leaf, complete in those:
+    for leaf, watcher in those:
         g = arrived.get(leaf)
-        if g is not None:
-            complete(leaf, g)
+        if g is not None and watcher.complete(leaf, g):
+            arrived[leaf] = None
+
+
+def over(due: dict[Node, list[Told]]) -> None:
+    """Tell that the sweep has come to its end."""
+    for watcher in {id(w): w for those in due.values() for _, w in those}.values():
+        watcher.swept()

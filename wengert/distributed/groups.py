@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.distributed import transport
-from wengert.distributed.collectives import Collective, ReduceOp
+from wengert.distributed.collectives import COLLECTIVES, Collective, ReduceOp
 from wengert.distributed.transport import Call, Transport
 from wengert.distributed.work import Timeout, Work, seconds
 from wengert.errors import DistError
@@ -119,6 +119,22 @@ class ProcessGroup:
                 carrier.start(call, send, array).wait(self.timeout)
         if op is ReduceOp.AVG and collective.combines:
             np.divide(array, self.size(), out=array)
+
+    def place(self, count: int, dtype: Any) -> Any:
+        """Memory that other ranks read, `.array`, for what this one brings to sums; or None."""
+        return self.carrier.place(self._sum((count,), dtype))
+
+    def make_room(self, place: Any) -> None:
+        """Wait until a place may be written."""
+        self.carrier.make_room(place, self.timeout)
+
+    def sum_places(self, place: Any, receive: Any) -> Work:
+        """Begin to sum what all ranks have made in a place."""
+        call = self._sum(receive.shape, receive.dtype)
+        return Work(self.carrier.start_placed(call, place, receive), None, self.timeout)
+
+    def _sum(self, shape: tuple[int, ...], dtype: Any) -> Call:
+        return Call(COLLECTIVES["all_reduce"], ReduceOp.SUM, 0, shape, np.dtype(dtype), here())
 
     def _averaged(self, receive: Any, finish: Callable[[], Any] | None) -> Callable[[], Any]:
         def averaged() -> Any:

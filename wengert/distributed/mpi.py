@@ -28,7 +28,7 @@ import numpy as np
 
 from wengert.distributed.board import Board
 from wengert.distributed.collectives import ReduceOp
-from wengert.distributed.near import MOST, Block, Differs, Layout, Ring, shared
+from wengert.distributed.near import MEMORY, MOST, Block, Differs, Layout, Place, Ring, shared
 from wengert.distributed.transport import Call, Done, Pending, Transport, disagreement
 from wengert.errors import DistBackendError, DistTimeoutError, RankLostError
 from wengert.history import forks
@@ -189,6 +189,21 @@ class Shared(Polled):
     def drive(self) -> None:
         if not self.block.written:
             DRIVER.take(self)  # others read what is written when they come to it
+
+
+class Room(Polled):
+    """Until all have read what a rank has made in a place."""
+
+    def __init__(self, at: Mpi, place: Place) -> None:
+        self.at = at
+        self.place = place
+        self.what = lambda: "the sum before, which others have not read yet"
+
+    def poll(self) -> bool:
+        return self.place.free
+
+    def look(self) -> None:
+        self.at.notice(self.what)
 
 
 class Transfer(Polled):
@@ -369,9 +384,14 @@ class Mpi(Transport):
             return Board(bytearray(Board.size(1)), [self.rank], 0)
         return Board(memory, near.allgather(self.rank), near.rank)
 
+    @property
+    def _shares(self) -> bool:
+        """Whether ranks combine blocks in memory: few of them read it, on one machine."""
+        return self.all_near and 1 < self.size <= MOST
+
     def _ring(self) -> Ring | None:
-        """Memory in which blocks are combined, if there is some and few ranks read it."""
-        if not (self.all_near and 1 < self.size <= MOST):
+        """Memory in which blocks are combined, if there is some."""
+        if not self._shares:
             return None
         memory = shared(self.control, Ring.size(self.size))
         return None if memory is None else Ring(memory, self.rank, self.size)
@@ -417,6 +437,28 @@ class Mpi(Transport):
         return number, lambda call, send, receive, place: Shared(
             self, Block(layout, send, receive), call, place
         ).begin()
+
+    def place(self, call: Call) -> Place | None:
+        if not self._shares or self.always:
+            return None
+        self.alike(str(call.card), call.described, self.timeout)
+        (count,), dtype = call.block, call.dtype
+        slots = Place.slots(count, dtype)
+        memory = shared(self.control, Ring.size(self.size, slots), [MEMORY])
+        if memory is None:
+            return None
+        ring = Ring(memory, self.rank, self.size, slots)
+        number = self.cards.setdefault(call.card, len(self.cards))
+        return Place(ring, number, count, dtype) if ring.takes(np.add, dtype) else None
+
+    def make_room(self, place: Place, timeout: float) -> None:
+        if not place.free:
+            Room(self, place).wait(timeout)
+
+    def start_placed(self, call: Call, place: Place, receive: Any) -> Pending:
+        if self.broken is not None:
+            raise self.unusable(call.described)
+        return Shared(self, place.block(receive), call, self.board.note(place.number)).begin()
 
     def left(self, call: Call, at_once: Any) -> Pending:
         assert self.ring is not None

@@ -2,7 +2,8 @@
 
 In a ring blocks are combined without messages: each rank writes its own where all others read, and
 each combines all of them, in the order of the ranks, so that all get the same bits. A block is
-copied once, and nothing has to be driven: who has written need not wait for those who read.
+copied once, or made where others read it (`Place`), and nothing has to be driven: who has written
+need not wait for those who read.
 
 The memory is a file that has no name once all have opened it: nothing is left of it.
 """
@@ -16,7 +17,7 @@ import os
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +35,20 @@ MOST = 4
 """So many ranks read what all have written. For more of them MPI's ways read less."""
 
 
-def shared(near: Any, size: int) -> mmap.mmap | None:
+MEMORY = "/dev/shm"
+"""The folder whose files are in memory, on Linux."""
+
+
+def shared(
+    near: Any, size: int, folders: Sequence[str] = (MEMORY, tempfile.gettempdir())
+) -> mmap.mmap | None:
     """Memory of so many bytes, zeros at first, for all ranks of a communicator of one machine.
 
     None on all of them if there is none to be had.
     """
     path: Path | None = None
     if near.rank == 0:
-        path = _reserved(size)
+        path = _reserved(size, folders)
     path = near.bcast(path)
     if path is None:
         return None
@@ -53,10 +60,10 @@ def shared(near: Any, size: int) -> mmap.mmap | None:
     return memory
 
 
-def _reserved(size: int) -> Path | None:
-    """A file of so many bytes, in memory where there is a place for such files."""
+def _reserved(size: int, folders: Sequence[str]) -> Path | None:
+    """A file of so many bytes, in the first folder that has room for it."""
     reserve = getattr(os, "posix_fallocate", lambda file, start, size: os.truncate(file, size))
-    for folder in ("/dev/shm", tempfile.gettempdir()):
+    for folder in folders:
         with contextlib.suppress(OSError):
             file, name = tempfile.mkstemp(prefix="wengert-", dir=folder)
             try:
@@ -135,6 +142,32 @@ class Block:
         return bool(self.words[blocks.GOT] == self.words[blocks.PARTS])
 
 
+class Place:
+    """Memory in which a rank makes what it brings: `array`, which others read after `block`.
+
+    Its ring has one slot for each part of the array, so that a part always comes to lie in the same
+    one. The array may be written anew when all have read it, that is, when it is `free`.
+    """
+
+    def __init__(self, ring: Ring, number: int, count: int, dtype: Any) -> None:
+        self.ring = ring
+        self.number = number
+        self.layout = Layout(ring, number, (count,), dtype, np.add)
+        begin = ring.start + ring.slots * SLOT * ring.rank
+        self.array: Any = np.frombuffer(ring.memory, dtype, count, begin)
+
+    @staticmethod
+    def slots(count: int, dtype: Any) -> int:
+        return max(1, -(-count * dtype.itemsize // SLOT))
+
+    @property
+    def free(self) -> bool:
+        return bool((self.ring.counts[:, 1] >= self.ring.counts[self.ring.rank, 0]).all())
+
+    def block(self, into: Any) -> Block:
+        return Block(self.layout, self.array, into)
+
+
 class Ring:
     """The ranks' parts of blocks, in as many slots as go round.
 
@@ -142,14 +175,17 @@ class Ring:
     when all have written it, and its slot be written again when all have read it.
     """
 
-    def __init__(self, memory: Any, rank: int, size: int) -> None:
+    def __init__(self, memory: Any, rank: int, size: int, slots: int = SLOTS) -> None:
         from wengert.distributed import near_code
 
         self.code = near_code
         self.rank = rank
         self.memory = memory
         self.turn = near_code.turn()
-        row = 8 * (LINE + SLOTS)
+        self.slots = slots
+        row = 8 * (LINE + slots)
+        self.start = row * size
+        self.counts: Any = np.frombuffer(memory, np.int64, self.start // 8).reshape(size, -1)
         at = np.frombuffer(memory, np.uint8).ctypes.data
         w = near_code.Words
         self.words = np.zeros(len(w), np.int64)
@@ -159,11 +195,11 @@ class Ring:
             (w.ROWS, at),  # written, read, and from the next line on whose part is in a slot
             (w.ROW, row),
             (w.MINE, at + row * rank),
-            (w.DATA, at + row * size),
+            (w.DATA, at + self.start),
             (w.SLOT, SLOT),
-            (w.SLOTS, SLOTS),
+            (w.SLOTS, slots),
             (w.SPINS, SPINS * (size <= (os.cpu_count() or 1))),  # else others need the core
-            (w.FREE, SLOTS),  # parts that may be written before readers have to be asked
+            (w.FREE, slots),  # parts that may be written before readers have to be asked
             (w.READY, 0),  # parts that all are known to have written
         ):
             self.words[word] = value
@@ -173,8 +209,8 @@ class Ring:
         self.lock = threading.Lock()
 
     @staticmethod
-    def size(ranks: int) -> int:
-        return (8 * (LINE + SLOTS) + SLOTS * SLOT) * ranks
+    def size(ranks: int, slots: int = SLOTS) -> int:
+        return (8 * (LINE + slots) + slots * SLOT) * ranks
 
     def takes(self, op: np.ufunc, dtype: Any) -> bool:
         return self.code.loop(op, dtype) is not None

@@ -276,7 +276,7 @@ class _Turn:
     def _in_slot(self, slot: Any, rank: Any) -> Any:
         """Where a rank's part lies."""
         b = self.b
-        place = b.add(b.mul(slot, self.size), rank)
+        place = b.add(b.mul(rank, self.ring.get(Words.SLOTS)), slot)
         return b.add(self.ring.get(Words.DATA), b.mul(place, self.ring.get(Words.SLOT)))
 
     def _row(self, rank: Any) -> Any:
@@ -310,9 +310,10 @@ class _Turn:
                 ring.put(Words.FREE, b.add(self._least(1), ring.get(Words.SLOTS)))
             with b.if_then(b.icmp_signed("!=", written, ring.get(Words.FREE))):
                 slot = self._slot(written)
-                to = b.inttoptr(self._in_slot(slot, self.rank), POINTER)
-                source = b.inttoptr(self._of(Blocks.SOURCE, part), POINTER)
-                call(b, "memcpy", POINTER, [to, source, self._bytes(part)])
+                to, source = self._in_slot(slot, self.rank), self._of(Blocks.SOURCE, part)
+                with b.if_then(b.icmp_signed("!=", to, source)):  # it may have been made there
+                    ends = [b.inttoptr(at, POINTER) for at in (to, source)]
+                    call(b, "memcpy", POINTER, [*ends, self._bytes(part)])
                 b.store(self.number, self._number_at(self.mine, slot), align=8)
                 after = b.add(written, I64(1))
                 ring.put(Words.WRITTEN, after)

@@ -104,6 +104,21 @@ class Transport(abc.ABC):
     def start(self, call: Call, send: Any, receive: Any) -> Pending:
         """Begin a collective. `send` or `receive` is None where this rank has no part in it."""
 
+    def place(self, call: Call) -> Any:
+        """Memory in which this rank makes what it brings to such a sum; None if there is none.
+
+        All ranks call it. Then `start_placed` takes the place of `start`, after `make_room`.
+        """
+        return None
+
+    def make_room(self, place: Any, timeout: float) -> None:
+        """Wait until what was made in a place may be written over."""
+        raise NotImplementedError
+
+    def start_placed(self, call: Call, place: Any, receive: Any) -> Pending:
+        """Begin to sum what all ranks have made in a place."""
+        raise NotImplementedError
+
     @abc.abstractmethod
     def send(self, array: Any, to: int, tag: int) -> Pending: ...
 

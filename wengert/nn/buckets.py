@@ -33,21 +33,46 @@ Hook = Callable[[Any, Any], Future]
 class Bucket:
     """Gradients of some parameters one after the other; hooks are given it."""
 
-    def __init__(self, place: int, params: Sequence[Tensor]) -> None:
-        self.place = place
+    def __init__(self, number: int, params: Sequence[Tensor]) -> None:
+        self.number = number
         self.params = list(params)
         self.last = False
+        self.taken = False  # whether what has arrived are gradients now
         self.missing = len(self.params)
         self.future: Future | None = None
+        self.stops: list[int] = np.cumsum([p.numel() for p in self.params]).tolist()
+        self.place: Any = None
+        self.flat: Any = None
+        self.parts: dict[int, Any] = {}
+        self.brought: dict[int, Any] = {}
         self.renew()
 
+    def begin(self) -> None:
+        """A backward pass begins."""
+        self.missing, self.future = len(self.params), None
+        if self.taken:
+            self.renew()
+
     def renew(self) -> None:
-        """Take other memory: gradients lie in what there was."""
-        stops = np.cumsum([p.numel() for p in self.params]).tolist()
-        self.flat = np.empty(stops[-1], self.params[0]._array.dtype)
-        self.parts = {
-            id(p): self.flat[stop - p.numel() : stop].reshape(p.shape)
-            for p, stop in zip(self.params, stops, strict=True)
+        """Take other memory for what arrives: gradients lie in what there was, or did so far."""
+        self.taken = False
+        if self.place is None:
+            self.brought = {}
+        del self.flat, self.parts  # nobody may have it any more: then it is what is taken next
+        self.flat = np.empty(self.stops[-1], self.params[0]._array.dtype)
+        self.parts = self._divided(self.flat)
+        if self.place is None:
+            self.brought = self.parts
+
+    def bring_by(self, place: Any) -> None:
+        """Put gradients where other ranks read them; into the memory of what arrives, for None."""
+        self.place = place
+        self.brought = self.parts if place is None else self._divided(place.array)
+
+    def _divided(self, flat: Any) -> dict[int, Any]:
+        return {
+            id(p): flat[stop - p.numel() : stop].reshape(p.shape)
+            for p, stop in zip(self.params, self.stops, strict=True)
         }
 
     def buffer(self) -> Tensor:
@@ -63,7 +88,7 @@ class Bucket:
         return self.params
 
     def index(self) -> int:
-        return self.place
+        return self.number
 
     def is_last(self) -> bool:
         return self.last
@@ -110,6 +135,15 @@ class Reducer(Watcher):
         self.ready.clear()
         self.ended.clear()
         self.order.clear()
+        self.ordered = False
+        for bucket in self.buckets:
+            bucket.bring_by(None)
+
+    def hook_by(self, state: Any, hook: Hook) -> None:
+        """Average buckets by a function of the user's, which reads and writes their memory."""
+        self.hook = state, hook
+        for bucket in self.buckets:
+            bucket.bring_by(None)
 
     def rest(self) -> None:
         """No backward pass is to be averaged."""
@@ -141,6 +175,8 @@ class Reducer(Watcher):
         objects.broadcast_object_list(order, group=self.own, group_src=0)
         if len(order[0]) == len(self.params):
             self.fill(self.params[k] for k in order[0])
+        for bucket in self.buckets if self.hook is None else ():
+            bucket.bring_by(self.own.place(bucket.flat.size, bucket.flat.dtype))
 
     # ---- one backward pass ----------------------------------------------------------------------
 
@@ -172,24 +208,31 @@ class Reducer(Watcher):
         self.sent = 0
         self.traced = False
         for b in self.buckets:
-            b.missing, b.future = len(b.params), None
+            b.begin()
 
-    def complete(self, leaf: AccumulateGrad, g: Any) -> None:
-        """All that a parameter gets has arrived; the sweep will add it to the gradient."""
-        p = self.leaves[leaf]
+    def complete(self, leaf: AccumulateGrad, g: Any) -> bool:
+        """All that a parameter gets has arrived: its gradient will be the average, if there was
+        none and nobody else waits for it."""
+        p, before = self.leaves[leaf], self.leaves[leaf]._grad
         if not self.expecting or id(p) in self.ready or type(g) is not np.ndarray:
-            return
-        part = self.bucket_of[id(p)].parts[id(p)]
-        before = p._grad
+            return False
         if before is None:
-            self.share(g, part)
+            self.share(g, self.into(p))
             self.fresh.add(id(p))
-        elif np.may_share_memory(before._array, part):
-            return  # the sweep will add to this memory, which therefore cannot be sent yet
+        elif np.may_share_memory(before._array, self.bucket_of[id(p)].parts[id(p)]):
+            return False  # the sweep will add to this memory, which therefore cannot be sent yet
         else:
-            self.share(np.add(before._array, g, out=part), part)
+            self.share(np.add(before._array, g, out=self.into(p)), self.into(p))
         self.order.append(p)
         self.note(p)
+        taken = before is None and len(leaf.post_hooks or ()) == 1
+        if taken:
+            self.ended.add(id(p))
+        return taken
+
+    def swept(self) -> None:
+        if self.expecting and len(self.ended) == len(self.params):
+            self.finish(traced=False)
 
     def on_ready(self, p: Tensor) -> None:
         """The hook of a parameter: the sweep has added to its gradient."""
@@ -202,21 +245,28 @@ class Reducer(Watcher):
                 "module once for each backward pass, or accumulate under no_sync()."
             )
         if id(p) not in self.ready:
-            g, part = p._grad, self.bucket_of[id(p)].parts[id(p)]
+            g = p._grad
             assert g is not None
             if type(g._array) is np.ndarray:
-                self.share(g._array, part)
+                self.share(g._array, self.into(p))
             self.order.append(p)
             self.note(p)
         self.end(p)
 
-    def share(self, g: Any, out: Any = None) -> Any:
+    def share(self, g: Any, out: Any) -> None:
         """What a gradient adds to the average; hooks are given gradients as they are."""
-        return np.divide(g, self.divisor if self.hook is None else 1, out=out)
+        np.divide(g, self.divisor if self.hook is None else 1, out=out)
+
+    def into(self, p: Tensor) -> Any:
+        """Where the share of a parameter goes."""
+        bucket = self.bucket_of[id(p)]
+        if bucket.place is not None and bucket.missing == len(bucket.params):  # the first in it
+            self.own.make_room(bucket.place)
+        return bucket.brought[id(p)]
 
     def leave_out(self, p: Tensor) -> None:
         """No gradient will come for a parameter."""
-        self.bucket_of[id(p)].parts[id(p)][...] = 0
+        self.into(p)[...] = 0
         self.note(p)
         self.end(p)
 
@@ -244,7 +294,10 @@ class Reducer(Watcher):
             state, hook = self.hook
             bucket.future = hook(state, bucket)
             return
-        work = self.own.run(COLLECTIVES["all_reduce"], bucket.flat, bucket.flat)
+        if bucket.place is not None:
+            work = self.own.sum_places(bucket.place, bucket.flat)
+        else:
+            work = self.own.run(COLLECTIVES["all_reduce"], bucket.flat, bucket.flat)
         work.go_on()
         bucket.future = work.get_future()
 
@@ -277,8 +330,7 @@ class Reducer(Watcher):
             given = [
                 self.hand_out(p, bucket.parts[id(p)]) for p in bucket.params if id(p) in somewhere
             ]
-            if any(given) and not self.as_views:
-                bucket.renew()
+            bucket.taken = any(given) and not self.as_views
         if not self.ordered:
             self.reorder()
         self.order.clear()
@@ -306,7 +358,9 @@ class Reducer(Watcher):
     def shadow(self) -> None:
         """Take part in a backward pass of others, with nothing to add."""
         for bucket in self.buckets:
-            bucket.flat[...] = 0
+            bucket.begin()
+            for p in bucket.params:
+                self.into(p)[...] = 0
             self.send(bucket)
         self.used = set()
         self.used_somewhere()

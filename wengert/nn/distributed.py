@@ -170,7 +170,7 @@ class DistributedDataParallel(Module):
         if self._reducer[0].hook is not None:
             raise RuntimeError("register_comm_hook can only be called once.")
         own = self.process_group if state is None and hook is not allreduce_hook else state
-        self._reducer[0].hook = own, hook
+        self._reducer[0].hook_by(own, hook)
 
     # ---- ranks with fewer batches ---------------------------------------------------------------
 
