@@ -311,10 +311,11 @@ class Reducer(Watcher):
         gradients = [p._grad for p in bucket.params]
         with modes.no_grad():
             flat = cat([g.reshape(-1) for g in gradients if g is not None])
-            mean = exchanged(flat / self.divisor, "all_reduce", self.own)
-            parts = mean.split([g.numel() for g in gradients if g is not None])
+            total = exchanged(flat, "all_reduce", self.own)
+            parts = total.split([g.numel() for g in gradients if g is not None])
             for p, part in zip(bucket.params, parts, strict=True):
-                p.grad = part.reshape(p.shape)
+                # Divided last, where it is one loop with what follows: the update.
+                p.grad = part.reshape(p.shape) / self.divisor
 
     def finish(self, traced: bool) -> None:
         """All buckets are under way: wait for them, and hand out what arrived."""
