@@ -103,7 +103,7 @@ def opened(item: Any) -> tuple[Constants, tuple[Any, ...]] | None:
     return Constants((constants,)), tuple(parts)
 
 
-def made(kind: type, constants: Constants, parts: list[Any]) -> Any:
+def unflattened(kind: type, constants: Constants, parts: list[Any]) -> Any:
     """An object of a registered class."""
     return REGISTERED[kind].unflatten(constants[0], tuple(parts))
 
@@ -196,7 +196,7 @@ def rebuild(tree: Any, leaves: Iterator[Any]) -> Any:
     if keys is None:
         return kind(inside)
     if type(keys) is Constants:
-        return made(kind, keys, inside)
+        return unflattened(kind, keys, inside)
     pairs = zip(keys, inside, strict=True)
     return kind(pairs) if issubclass(kind, dict) else kind(**dict(pairs))
 

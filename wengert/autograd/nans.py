@@ -153,18 +153,18 @@ class Trail:
         return None
 
 
-def explain(trail: Trail, node: Node, g: Any, found: Found, shape: tuple[int, ...]) -> str:
+def explain(trail: Trail, node: Node, g: Any, nans: Found, shape: tuple[int, ...]) -> str:
     """The story of a NaN that `node` returned for a cotangent `g`, sentence by sentence."""
     told = []
-    incoming = at(g, found.index, shape)
-    given = values(node, found.index, shape)
+    incoming = at(g, nans.index, shape)
+    given = values(node, nans.index, shape)
     there = [f"the incoming gradient is {incoming}"] * (incoming is not None) + [given] * bool(
         given
     )
     if there:
         told.append(f"There {' and '.join(there)}.")
     if incoming is not None and incoming == 0:
-        told.append(_zero_times_infinity(trail, node, found.index, shape))
+        told.append(_zero_times_infinity(trail, node, nans.index, shape))
     first = first_noted({node, *itertools.chain.from_iterable(trail.consumers.values())})
     if first is not None:
         told.append(

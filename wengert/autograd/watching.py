@@ -70,10 +70,10 @@ def due(roots: Iterable[tuple[Any, Any]]) -> dict[Node, list[Told]] | None:
             elif before not in seen:
                 seen.add(before)
                 waiting.append(before)
-    found: dict[Node, list[Told]] = {}
+    complete: dict[Node, list[Told]] = {}
     for leaf, node in last.items():
-        found.setdefault(node, []).append(watched[leaf])
-    return found or None
+        complete.setdefault(node, []).append(watched[leaf])
+    return complete or None
 
 
 def _node(edge: Any) -> Node:

@@ -585,8 +585,8 @@ class Mpi(Transport):
         if self.board.differing(place) is None:
             return
         time.sleep(PAUSE)  # what is counted may be seen before what it counts
-        if found := self.board.differing(place):
-            raise self.differs(what, *found)
+        if others := self.board.differing(place):
+            raise self.differs(what, *others)
 
     def differs(self, what: Callable[[], str], rank: int, number: int) -> DistBackendError:
         """The error for another rank that has come to the operation of that number."""

@@ -67,13 +67,13 @@ class Formula(NamedTuple):
 
     expression: Expression
     arguments: int
-    made: Callable[[Quantities], Any]
+    build: Callable[[Quantities], Any]
 
     def member(self, letters: dict[str, str]) -> Any:
         """The property or the method that it becomes."""
         names = list(inspect.signature(self.expression).parameters)[self.arguments :]
         attributes = [letters.get(name, name) for name in names]
-        return self.made(lambda d: [getattr(d, attribute) for attribute in attributes])
+        return self.build(lambda d: [getattr(d, attribute) for attribute in attributes])
 
 
 def _formula(*parts: Any) -> Any:

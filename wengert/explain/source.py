@@ -168,10 +168,10 @@ def _captured(function: Any, args: tuple[Any, ...]) -> Any:
 
     try:
         captured = CompiledFunction(alone).capture(args, {})
-    except Specialize as found:
+    except Specialize as asked:
         raise TracingError(
             "source: a branch or a conversion depends on a number among the arguments, at\n  "
-            f"{line_of(found.code, found.at)}\nso that no single text computes it everywhere. "
+            f"{line_of(asked.code, asked.at)}\nso that no single text computes it everywhere. "
             "Choose between values with np.where(condition, a, b), or bind the number: "
             "wg.source(lambda x: f(x, 2.0), x)."
         ) from None

@@ -161,8 +161,8 @@ def by_elements(function: Function, *arrays: Any, shared: Any = (), settings: An
     """`function(*arrays, *shared, *settings)` of many numbers each, element by element."""
     flat, shape = [x.ravel() for x in arrays], arrays[0].shape
     step = BLOCK if flat[0].size >= BLOCK else ENOUGH
-    made = _run(function, step, flat, shared, settings)
-    return made if len(shape) == 1 else made.reshape(shape)
+    results = _run(function, step, flat, shared, settings)
+    return results if len(shape) == 1 else results.reshape(shape)
 
 
 def by_rows(

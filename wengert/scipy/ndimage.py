@@ -148,7 +148,7 @@ def gaussian_filter(
 def _edges(across: list[float]) -> Any:
     """A difference along one axis, smoothed along the others."""
 
-    def found(input: Any, axis: int = -1, mode: str = "reflect", cval: Any = 0.0) -> Any:
+    def edges(input: Any, axis: int = -1, mode: str = "reflect", cval: Any = 0.0) -> Any:
         x = as_array(input)
         y = _correlated(x, np.array([-1.0, 0.0, 1.0]), axis, mode, cval)
         for other in range(len(x.shape)):
@@ -156,7 +156,7 @@ def _edges(across: list[float]) -> Any:
                 y = _correlated(y, np.array(across), other, mode, cval)
         return y
 
-    return found
+    return edges
 
 
 @meaning("ndimage")

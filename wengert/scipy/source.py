@@ -53,12 +53,12 @@ class _Numpy(ModuleType):
 @functools.cache
 def _filled(make: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(make)
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def filled(*args: Any, **kwargs: Any) -> Any:
         array = make(*args, **kwargs)
         plain = isinstance(array, np.ndarray) and array.dtype.kind in "fc"
         return TENSORS.wrap(array) if plain else array
 
-    return made
+    return filled
 
 
 class _Numbers(type):

@@ -366,7 +366,7 @@ class _Machine:
     stack: list[Any] = field(default_factory=list)
     marks: list[int] = field(default_factory=list)
     memo: dict[int, Any] = field(default_factory=dict)
-    made: list[Any] = field(default_factory=list)
+    objects: list[Any] = field(default_factory=list)
 
     def run(self, data: bytes) -> Any:
         try:
@@ -544,7 +544,7 @@ class _Machine:
     def do_newobj(self, _: Any) -> None:
         if isinstance(self.stack[-2], type):
             self.stack[-2:] = [objects.blank(self.stack[-2])]
-            self.made.append(self.stack[-1])
+            self.objects.append(self.stack[-1])
         else:
             self.do_reduce(_)
 
@@ -561,7 +561,7 @@ class _Machine:
         elif isinstance(built, np.dtype):
             order = state[1]
             self.stack[-1] = built.newbyteorder(order) if order in ("<", ">") else built
-        elif any(built is item for item in self.made):
+        elif any(built is item for item in self.objects):
             objects.give(built, state)
         elif type(built) is OrderedDict and type(state) is dict and state.keys() <= {"_metadata"}:
             vars(built).update(state)

@@ -33,17 +33,17 @@ def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     >>> eval_shape(lambda x, y: {"product": x @ y}, big, np.ones((10**6, 3)))
     {'product': ShapeDtype(shape=(1000000, 3), dtype=dtype('float64'))}
     """
-    found: list[Any] = []
+    shapes: list[Any] = []
 
     def described(*args: Any, **kwargs: Any) -> Any:
         result = f(*args, **kwargs)
-        found.append(_shapes(result))
+        shapes.append(_shapes(result))
         return result
 
     CompiledFunction(described).capture(
         tuple(map(_stand_in, args)), {name: _stand_in(x) for name, x in kwargs.items()}
     )
-    return found[-1]
+    return shapes[-1]
 
 
 def _stand_in(item: Any) -> Any:

@@ -62,10 +62,10 @@ def in_turn(
     outs: Any, function: Function, step: int, blocks: Any, shared: Any, starts: Sequence[int]
 ) -> None:
     """Write the results of the blocks that begin at the rows `starts`, in this order."""
-    made(function, step, blocks, shared).run_into(outs, blocks, shared, starts)
+    blocks_of(function, step, blocks, shared).run_into(outs, blocks, shared, starts)
 
 
-def made(
+def blocks_of(
     function: Function,
     step: int,
     blocks: Sequence[np.ndarray[Any, Any]],
@@ -82,8 +82,8 @@ def made(
 def _made_by(codes: Any, key: Any, function: Function, settings: tuple[Any, ...]) -> Blocks | None:
     if key not in codes:
         step, blocks, shared, _ = key
-        made = Blocks(function, tuple([((step, *s), d) for s, d in blocks]), shared, settings)
-        codes[key] = None if made.executable.calls else made
+        code = Blocks(function, tuple([((step, *s), d) for s, d in blocks]), shared, settings)
+        codes[key] = None if code.executable.calls else code
     return codes[key]
 
 
@@ -149,9 +149,9 @@ class Blocks:
 
     def _places(self, rows: int) -> tuple[list[Kind], int, int, Ints]:
         """The results' shapes and dtypes; how many blocks, and the address of where they begin."""
-        step, made = self.step, self.executable.plan.outputs
+        step, results = self.step, self.executable.plan.outputs
         starts = [min(start, rows - step) for start in range(0, rows, step)]
-        kinds = [((rows * v.shape[0] // step, *v.shape[1:]), v.dtype) for v in made]
+        kinds = [((rows * v.shape[0] // step, *v.shape[1:]), v.dtype) for v in results]
         places = np.array(starts, np.intp)
         return kinds, len(starts), _address(places), places
 
@@ -206,11 +206,11 @@ def driver(count: int) -> Any:
         build.ret_void()
         return module
 
-    made = compile_text(f"blocks of {count}", write, "blocks")
+    text = compile_text(f"blocks of {count}", write, "blocks")
     types = [ctypes.c_int64] * (4 + count)
     # Unlike an executable that may run Python, this one lets other threads run meanwhile.
-    drive: Any = ctypes.CFUNCTYPE(None, *types)(made.address("drive"))
-    drive.made = made  # the code lives as long as this does
+    drive: Any = ctypes.CFUNCTYPE(None, *types)(text.address("drive"))
+    drive.made = text  # the code lives as long as this does
     return drive
 
 

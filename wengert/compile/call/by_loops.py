@@ -41,11 +41,11 @@ def code(function: Function, kinds: Sequence[Any]) -> Function | None:
         return module
 
     name = f"loops.{function.__name__}"
-    made = compile_text(f"{name}\n{source}", write, name)
+    text = compile_text(f"{name}\n{source}", write, name)
     types: list[Any] = [
         ctypes.py_object if isinstance(k, np.dtype) else _ARGUMENTS[k] for k in kinds
     ]
     result = ctypes.c_int64 if texts.returns(function) else None
-    native: Any = ctypes.CFUNCTYPE(result, *types)(made.address("loops"))
-    native.made = made  # the code lives as long as this does
+    native: Any = ctypes.CFUNCTYPE(result, *types)(text.address("loops"))
+    native.made = text  # the code lives as long as this does
     return native

@@ -62,8 +62,8 @@ class CompiledBackward(Node):
         return done
 
     def pull_recorded(self, g: Any) -> Any:
-        found, gs = self.values(), [g] if self.outputs == 1 else self._full(g, Tensor)
-        return tuple(self.owner.recorded_gradients(found, gs))
+        values, gs = self.values(), [g] if self.outputs == 1 else self._full(g, Tensor)
+        return tuple(self.owner.recorded_gradients(values, gs))
 
     def _full(self, g: Any, of: Callable[[Any], Any] = np.asarray) -> list[Any]:
         """The cotangents, zeros where none arrived."""
@@ -76,12 +76,12 @@ class CompiledBackward(Node):
         """What is saved, if it is still there, and as it was."""
         if type(self.saved) is saved.Freed:
             raise saved.freed(self)
-        found: tuple[Any, ...] = self.saved
+        values: tuple[Any, ...] = self.saved
         for place in self.owner.tensors_back:
-            tensor = place.read(found)
+            tensor = place.read(values)
             if tensor._cell is not None and tensor._cell.stamp > self.order:
                 raise saved.modified(self, tensor._array, tensor._cell)
-        return found
+        return values
 
 
 def _whole(g: Any) -> Any:
@@ -107,16 +107,16 @@ class Recording:
         known = {"owner": self.owner, "outputs": len(self.results)}
         return {**known, "extras": None, "direct": direct, "frees": True}
 
-    def record(self, found: Callable[[Any], Any]) -> None:
-        """Give the results of one call their history; `found` gives what is at a place in it."""
+    def record(self, value_at: Callable[[Any], Any]) -> None:
+        """Give the results of one call their history; `value_at` gives what is at a place in it."""
         node = CompiledBackward()
-        node.begin(tuple([current_node(found(place)) for place in self.edges]))
-        node.saved = tuple([found(place) for place in self.saved])
+        node.begin(tuple([current_node(value_at(place)) for place in self.edges]))
+        node.saved = tuple([value_at(place) for place in self.saved])
         node.code, node.at = here()
         for name, value in self.attributes().items():
             setattr(node, name, value)
         for slot, result in enumerate(self.results):
-            found(result)._node = Output(node, slot) if slot else node
+            value_at(result)._node = Output(node, slot) if slot else node
 
 
 def gradients_of(function: Any, states: list[Tensor]) -> Any:

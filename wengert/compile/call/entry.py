@@ -118,15 +118,15 @@ class Region:
 
 def regions(entry: Entry) -> list[Region]:
     """Memory that inputs lie in: each begins elsewhere, and none overlaps with a written one."""
-    found: dict[Place, Region] = {}
+    memory: dict[Place, Region] = {}
     if entry.aliasing is None:
         return []
     first = {a.second: a.first for a in entry.aliasing}
     for place, form in ((i.place, i.form) for i in entry.inputs):
         if isinstance(form, Array) and form.nbytes:
-            region = found.setdefault(
+            region = memory.setdefault(
                 first.get(place, place), Region(form.buffer, form.nbytes, form.written)
             )
             region.nbytes = max(region.nbytes, form.nbytes)
             region.written |= form.written
-    return list(found.values())
+    return list(memory.values())

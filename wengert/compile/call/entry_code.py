@@ -133,15 +133,15 @@ class _Entry:
         for variable in (moved, self.copied):
             w.build.store(w.number(0), variable)
         with w.section(table, Head.INPUTS) as record:
-            found = self.find(record)
-            w.need(w.differs(found, 0), self.slow)
+            item = self.find(record)
+            w.need(w.differs(item, 0), self.slow)
             is_array = w.has_form(record, Form.TENSOR, Form.ARRAY)
             with w.build.if_else(is_array) as (array, number):
                 with array:
-                    distance = w.build.xor(self.take(record, found), w.word(record, Field.LAST))
+                    distance = w.build.xor(self.take(record, item), w.word(record, Field.LAST))
                     w.build.store(w.build.or_(w.build.load(moved), distance), moved)
                 with number:
-                    w.need(w.call("accept", record, found), self.slow)
+                    w.need(w.call("accept", record, item), self.slow)
         self.aliasing()
         with w.when(w.differs(w.build.load(moved), 0)):
             w.need(w.call("apart", w.word(table, Head.REGIONS), self.end_of_regions()), self.slow)
@@ -150,14 +150,14 @@ class _Entry:
                 w.store(data, record, Field.LAST)
         self.originals_apart()
 
-    def take(self, record: ir.Value, found: ir.Value) -> ir.Value:
+    def take(self, record: ir.Value, item: ir.Value) -> ir.Value:
         """Put where an array's data is into the table of buffers, if it is as expected."""
         w = self.w
-        w.build.store(found, self.array)
+        w.build.store(item, self.array)
         with w.when(w.has_form(record, Form.TENSOR)):
-            w.need(w.same(w.load(found, at.TYPE), w.word(record, Field.OBJECT)), self.slow)
-            history, node = w.word(record, Field.HISTORY), w.load(found, self.offsets.node)
-            origin = w.load(found, self.offsets.origin)
+            w.need(w.same(w.load(item, at.TYPE), w.word(record, Field.OBJECT)), self.slow)
+            history, node = w.word(record, Field.HISTORY), w.load(item, self.offsets.node)
+            origin = w.load(item, self.offsets.origin)
             with w.when(w.same(history, History.NONE)):
                 w.need(w.same(node, self.none), self.slow)
                 self.without_history(origin)
@@ -166,11 +166,11 @@ class _Entry:
             with w.when(w.same(history, History.MARK)):
                 w.need(w.same(node, self.none), self.slow)
                 w.need(w.same(origin, w.known("entry.INFERENCE")), self.slow)
-            w.store(found, record, Field.FOUND)
+            w.store(item, record, Field.FOUND)
             since = w.word(record, Field.SINCE)
             with w.when(w.differs(since, 0)):
-                w.need(w.call("unwritten", found, w.word(since, 0)), self.slow)
-            w.build.store(w.load(found, self.offsets.array), self.array)
+                w.need(w.call("unwritten", item, w.word(since, 0)), self.slow)
+            w.build.store(w.load(item, self.offsets.array), self.array)
         array = w.build.load(self.array)
         w.need(w.call("alike", record, array), self.slow)
         w.store(array, record, Field.ARRAY)
@@ -185,10 +185,10 @@ class _Entry:
         w = self.w
         writeable = w.build.and_(w.word(record, Field.FLAGS), w.number(at.WRITEABLE))
         w.need(w.same(writeable, 0), self.slow)
-        made = w.call("entry.copy", array, w.number(0, HALF))
-        w.store(made, record, Field.COPY)
-        w.need(w.differs(made, 0), self.lost)
-        w.build.store(made, self.array)
+        copy = w.call("entry.copy", array, w.number(0, HALF))
+        w.store(copy, record, Field.COPY)
+        w.need(w.differs(copy, 0), self.lost)
+        w.build.store(copy, self.array)
         w.build.store(w.number(1), self.copied)
 
     def originals_apart(self) -> None:
@@ -264,17 +264,17 @@ class _Entry:
         """MADE is the gradient whose memory is used again, if it must be held; ARRAY likewise, or
         a fresh array."""
         w = self.w
-        found = w.call("reusable", record)
-        with w.build.if_else(w.same(found, 0)) as (then, otherwise):
+        tensor = w.call("reusable", record)
+        with w.build.if_else(w.same(tensor, 0)) as (then, otherwise):
             with then:
                 self.give(record, "fresh")
             with otherwise:
-                array = w.load(found, self.offsets.array)
+                array = w.load(tensor, self.offsets.array)
                 w.store(w.load(array, at.DATA), w.word(record, Field.BUFFER))
                 with w.when(w.differs(w.word(self.table, Head.CALLS), 0)):
-                    w.call("python.Py_IncRef", found)
+                    w.call("python.Py_IncRef", tensor)
                     w.call("python.Py_IncRef", array)
-                    w.store(found, record, Field.MADE)
+                    w.store(tensor, record, Field.MADE)
                     w.store(array, record, Field.ARRAY)
 
     # ---- the body ----
@@ -300,9 +300,9 @@ class _Entry:
         w = self.w
         with w.when(w.same(value, 0)):
             w.build.ret(w.number(0))
-        made = w.call("python.PyObject_CallOneArg", function, value)
+        result = w.call("python.PyObject_CallOneArg", function, value)
         w.call("python.Py_DecRef", value)
-        w.build.ret(made)
+        w.build.ret(result)
 
     # ---- after the body ----
 
@@ -347,21 +347,21 @@ class _Entry:
             place = w.word(record, Field.BUFFER)
             with w.when(w.has_form(record, Form.FLOAT)):
                 number = w.load(place, 0, DOUBLE)
-                self.made(record, w.call("python.PyFloat_FromDouble", number))
+                self.keep(record, w.call("python.PyFloat_FromDouble", number))
             with w.when(w.has_form(record, Form.COMPLEX)):
                 parts = w.load(place, 0, DOUBLE), w.load(place, 8, DOUBLE)
-                self.made(record, w.call("python.PyComplex_FromDoubles", *parts))
+                self.keep(record, w.call("python.PyComplex_FromDoubles", *parts))
             with w.when(w.has_form(record, Form.INT)):
-                self.made(record, w.call("python.PyLong_FromLongLong", w.word(place, 0)))
+                self.keep(record, w.call("python.PyLong_FromLongLong", w.word(place, 0)))
             with w.when(w.has_form(record, Form.BOOL)):
                 number = w.build.zext(w.load(place, 0, BYTE), WORD)
-                self.made(record, w.call("python.PyBool_FromLong", number))
+                self.keep(record, w.call("python.PyBool_FromLong", number))
             with w.when(w.has_form(record, Form.ARRAY, Form.SCALAR)):
                 array = w.word(record, Field.ARRAY)
                 w.store(w.number(0), record, Field.ARRAY)
-                self.made(record, array)
+                self.keep(record, array)
             with w.when(w.has_form(record, Form.SCALAR)):  # the call takes the array over
-                self.made(record, w.call("entry.scalar", w.word(record, Field.MADE)))
+                self.keep(record, w.call("entry.scalar", w.word(record, Field.MADE)))
             with w.when(w.has_form(record, Form.TENSOR)):
                 self.wrap(record, w.word(record, Field.OBJECT), w.word(record, Field.NODE))
             with w.when(w.has_form(record, Form.GRADIENT)):
@@ -369,7 +369,7 @@ class _Entry:
             with w.when(w.has_form(record, Form.NONE)):
                 self.clear_gradient(record)
 
-    def made(self, record: ir.Value, value: ir.Value) -> None:
+    def keep(self, record: ir.Value, value: ir.Value) -> None:
         self.w.store(value, record, Field.MADE)
         self.w.need(self.w.differs(value, 0), self.lost)
 
@@ -377,21 +377,21 @@ class _Entry:
         """The array becomes that of a fresh Tensor."""
         w = self.w
         origin, empty = w.word(record, Field.ORIGIN), w.word(self.table, Head.EMPTY)
-        self.made(record, w.call("wrap", record, kind, node, origin, self.none, empty))
+        self.keep(record, w.call("wrap", record, kind, node, origin, self.none, empty))
 
     def set_gradient(self, record: ir.Value) -> None:
         w = self.w
         array, held = w.word(record, Field.ARRAY), w.word(record, Field.MADE)
         with w.when(w.build.and_(w.same(held, 0), w.differs(array, 0))):
             self.wrap(record, w.known("entry.Tensor"), self.none)
-        made = w.word(record, Field.MADE)
-        with w.when(w.differs(made, 0)):  # else it stands there already
-            self.set_item(record, made)
+        gradient = w.word(record, Field.MADE)
+        with w.when(w.differs(gradient, 0)):  # else it stands there already
+            self.set_item(record, gradient)
 
     def clear_gradient(self, record: ir.Value) -> None:
         w = self.w
-        found = self.find(record)
-        with w.when(w.build.and_(w.differs(found, 0), w.differs(found, self.none))):
+        gradient = self.find(record)
+        with w.when(w.build.and_(w.differs(gradient, 0), w.differs(gradient, self.none))):
             self.set_item(record, self.none)
 
     def set_item(self, record: ir.Value, value: ir.Value) -> None:
@@ -407,10 +407,10 @@ class _Entry:
             base = self.find(record)
             with w.build.if_else(w.call("plain", record, base)) as (here, there):
                 with here:
-                    self.made(record, w.call("seen", record, base, w.word(table, Head.EMPTY)))
+                    self.keep(record, w.call("seen", record, base, w.word(table, Head.EMPTY)))
                 with there:
                     maker = w.word(record, Field.OBJECT)
-                    self.made(record, w.call("python.PyObject_CallOneArg", maker, base))
+                    self.keep(record, w.call("python.PyObject_CallOneArg", maker, base))
 
     def recording(self) -> None:
         """The node of the call's results, with what derivatives need of the call."""
@@ -418,7 +418,7 @@ class _Entry:
         with w.section(table, Head.RECORDING) as record:
             empty = w.word(table, Head.EMPTY)
             node = w.call("entry.object_new", w.word(record, Field.OBJECT), empty, w.number(0))
-            self.made(record, node)
+            self.keep(record, node)
             with w.each(w.word(record, Field.PARTS), w.word(record, Field.COUNT), 2) as pair:
                 value = w.word(pair, 1)
                 w.call("python.Py_IncRef", value)
@@ -457,9 +457,9 @@ class _Entry:
                     w.build.store(self.find(record), value)
                 w.call("python.Py_IncRef", w.build.load(value))
             with many:
-                made = w.call("gathered", *w.span(table, Head.RESULTS))
-                w.need(w.differs(made, 0), self.lost)
-                w.build.store(made, value)
+                results = w.call("gathered", *w.span(table, Head.RESULTS))
+                w.need(w.differs(results, 0), self.lost)
+                w.build.store(results, value)
         self.leave()
         rebuild = w.word(table, Head.REBUILD)
         with w.when(w.differs(rebuild, 0)):

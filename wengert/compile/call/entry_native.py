@@ -109,8 +109,8 @@ def _method(name: str) -> _Method:
     """The definition of a function of this name. Kept for ever: functions read it as they die."""
     if name not in _methods:
         address = entry_code(_table_offset()).address("entry")
-        made = _Method(name.encode(), address, _FAST_WITH_KEYWORDS, None)
-        _methods.setdefault(name, made)  # the first one, whichever thread it comes from
+        method = _Method(name.encode(), address, _FAST_WITH_KEYWORDS, None)
+        _methods.setdefault(name, method)  # the first one, whichever thread it comes from
     return _methods[name]
 
 
@@ -151,12 +151,12 @@ class _Table:
             (Head.RECORDING, [] if history is None else [self.recording(history)]),
             (Head.EDGES, [] if history is None else [*map(self.edge, history.edges)]),
         ]
-        found = {
+        places_of = {
             Head.RESULTS: entry.results,
             Head.SAVED: () if history is None else history.saved,
             Head.RECORDED: () if history is None else history.results,
         }
-        count = sum(len(records) for _, records in sections) + sum(map(len, found.values()))
+        count = sum(len(records) for _, records in sections) + sum(map(len, places_of.values()))
         count += len(entry.aliasing or ()) + len(entry.pieces)
         table = np.zeros(Head.WORDS + count * RECORD, np.int64)
         at_word = int(Head.WORDS)
@@ -167,7 +167,7 @@ class _Table:
         table[Head.PIECES] = table.ctypes.data + 8 * at_word  # a piece may lie in another one
         pieces = [self.piece(p, table) for p in entry.pieces]
         at_word = self.put(table, Head.PIECES, at_word, pieces)
-        for section, places in found.items():
+        for section, places in places_of.items():
             at_word = self.put(table, section, at_word, [self.found(x, table) for x in places])
         self.head(table)
         return table
@@ -459,12 +459,12 @@ class _Table:
     def found(self, x: Output | Piece | Place, table: np.ndarray) -> Record:
         """What a call has made, or what is at a place."""
         if isinstance(x, Piece):
-            made = int(table[Head.PIECES]), self.entry.pieces.index(x)
+            slot = int(table[Head.PIECES]), self.entry.pieces.index(x)
         elif isinstance(x, Output):
-            made = int(table[Head.OUTPUTS]), x.number
+            slot = int(table[Head.OUTPUTS]), x.number
         else:
             return self.place(x)
-        begin, number = made
+        begin, number = slot
         return {Field.KIND: Kind.POINTER, Field.OWNER: begin + 8 * (RECORD * number + Field.MADE)}
 
     def recording(self, recording: Recording) -> Record:

@@ -143,15 +143,15 @@ def output(w: Writer, record: ir.Value) -> None:
         w.call("python.Py_IncRef", array)
         w.build.ret(array)
         w.build.position_at_end(following)
-    made = w.call("fresh", record)
-    with w.when(w.differs(made, 0)):
+    new = w.call("fresh", record)
+    with w.when(w.differs(new, 0)):
         last = w.word(begin, KEPT - 1)
         for k in reversed(range(1, KEPT)):
             w.store(w.word(begin, k - 1), begin, k)
-        w.call("python.Py_IncRef", made)
-        w.store(made, begin)
+        w.call("python.Py_IncRef", new)
+        w.store(new, begin)
         w.call("python.Py_DecRef", last)
-    w.build.ret(made)
+    w.build.ret(new)
 
 
 @part(WORD)
@@ -195,17 +195,17 @@ def array_seen(w: Writer, record: ir.Value, whole: ir.Value) -> None:
         w.build.ret(whole)
     dtype, flags = w.load(whole, at.DTYPE), w.load(whole, at.FLAGS, HALF)
     w.call("python.Py_IncRef", dtype)  # the call takes one over
-    made = w.call(
+    seen_array = w.call(
         "entry.new_array",
         *(w.known("entry.ndarray"), dtype, w.build.trunc(ndim, HALF)),
         *(w.word(record, Field.DIMENSIONS), w.word(record, Field.STRIDES)),
         w.build.add(w.load(whole, at.DATA), w.word(record, Field.OFFSET)),
         *(w.build.and_(flags, w.number(at.WRITEABLE, HALF)), w.number(0)),
     )
-    with w.when(w.differs(made, 0)):
+    with w.when(w.differs(seen_array, 0)):
         w.call("python.Py_IncRef", whole)  # as does this one
-        w.call("entry.set_base", made, whole)
-    w.build.ret(made)
+        w.call("entry.set_base", seen_array, whole)
+    w.build.ret(seen_array)
 
 
 @part(WORD)
@@ -213,15 +213,15 @@ def view(w: Writer, record: ir.Value, base: ir.Value, empty: ir.Value) -> None:
     """What a new view's history knows of it; or 0."""
     time = w.call("python.PyObject_CallNoArgs", w.word(record, Field.CLOCK))
     w.need(w.differs(time, 0))
-    made = w.call("entry.object_new", w.known("entry.View"), empty, w.number(0))
-    with w.when(w.differs(made, 0)):
+    view = w.call("entry.object_new", w.known("entry.View"), empty, w.number(0))
+    with w.when(w.differs(view, 0)):
         none = w.known("python._Py_NoneStruct")
         call, creation = w.word(record, Field.CALL), w.word(record, Field.CREATION)
         held = {"base": base, "call": call, "creation": creation, "born": time, "seen": time}
         for name, value in {**held, "parent": none, "leaf": none}.items():
-            w.put(made, w.offsets.view[name], value)
+            w.put(view, w.offsets.view[name], value)
     w.call("python.Py_DecRef", time)
-    w.build.ret(made)
+    w.build.ret(view)
 
 
 @part(WORD)
@@ -243,10 +243,10 @@ def seen(w: Writer, record: ir.Value, base: ir.Value, empty: ir.Value) -> None:
     with w.when(w.build.icmp_signed(">=", sight, w.number(Sight.COUNTED))):
         w.build.store(w.load(base, w.offsets.cell), cell)
     with w.when(w.same(sight, Sight.VIEW)):
-        made = w.call("view", record, base, empty)
-        w.need(w.differs(made, 0))
+        view = w.call("view", record, base, empty)
+        w.need(w.differs(view, 0))
         for variable in (origin, own):
-            w.build.store(made, variable)
+            w.build.store(view, variable)
     known = w.build.load(origin), w.build.load(cell)
     node, kind = w.word(record, Field.NODE), w.known("entry.Tensor")
     tensor = w.call("wrap", record, kind, node, *known, empty)
@@ -293,17 +293,17 @@ def find(w: Writer, record: ir.Value) -> None:
     attribute = w.block("attribute")
     choice = w.build.switch(w.word(record, Field.KIND), attribute)
 
-    def found(kind: Kind, value: Callable[[], ir.Value]) -> None:
+    def case(kind: Kind, value: Callable[[], ir.Value]) -> None:
         choice.add_case(w.number(kind), block := w.block(kind.name.lower()))
         w.build.position_at_end(block)
         w.build.ret(value())
 
-    found(Kind.ITEM, lambda: w.call("item", owner, key))
-    found(Kind.POINTER, lambda: w.word(owner, 0))
-    found(Kind.OBJECT, lambda: owner)
-    found(Kind.ELEMENT, lambda: _element(w, owner, key))
-    found(Kind.MEMBER, lambda: w.call("attribute", w.word(owner, 0), key))
-    found(Kind.CONTEXT, lambda: w.call("in_context", owner))
+    case(Kind.ITEM, lambda: w.call("item", owner, key))
+    case(Kind.POINTER, lambda: w.word(owner, 0))
+    case(Kind.OBJECT, lambda: owner)
+    case(Kind.ELEMENT, lambda: _element(w, owner, key))
+    case(Kind.MEMBER, lambda: w.call("attribute", w.word(owner, 0), key))
+    case(Kind.CONTEXT, lambda: w.call("in_context", owner))
     w.build.position_at_end(attribute)
     w.build.ret(w.call("attribute", owner, key))
 
@@ -320,8 +320,8 @@ def unwritten(w: Writer, tensor: ir.Value, node: ir.Value) -> None:
         with here:
             w.build.store(w.word(w.load(w.load(cell, w.offsets.memory), at.ITEMS), 1), stamp)
         with there:
-            found = w.call("attribute", cell, w.known("entry.stamp"))
-            w.build.store(w.call("python.PyLong_AsLongLong", found), stamp)
+            value = w.call("attribute", cell, w.known("entry.stamp"))
+            w.build.store(w.call("python.PyLong_AsLongLong", value), stamp)
     w.build.ret(w.build.icmp_signed("<=", w.build.load(stamp), order))
 
 
@@ -342,23 +342,23 @@ def edge(w: Writer, record: ir.Value, tensor: ir.Value) -> None:
 def gathered(w: Writer, begin: ir.Value, count: ir.Value) -> None:
     """A tuple of what records are about, of the edges if they are to tensors; or 0."""
     failed = w.block("failed")
-    made = w.call("python.PyTuple_New", count)
-    w.need(w.differs(made, 0), failed)
+    items = w.call("python.PyTuple_New", count)
+    w.need(w.differs(items, 0), failed)
     place = w.variable()
-    w.build.store(w.build.add(made, w.number(at.TUPLE_ITEMS)), place)
+    w.build.store(w.build.add(items, w.number(at.TUPLE_ITEMS)), place)
     with w.each(begin, count) as record:
-        found, here = w.call("find", record), w.build.load(place)
+        item, here = w.call("find", record), w.build.load(place)
         with w.build.if_else(w.same(w.word(record, Field.CALL), 0)) as (object_, tensor):
             with object_:
-                w.call("python.Py_IncRef", found)
-                w.store(found, here)
+                w.call("python.Py_IncRef", item)
+                w.store(item, here)
             with tensor:
-                w.store(w.call("edge", record, found), here)
+                w.store(w.call("edge", record, item), here)
         w.need(w.differs(w.word(here, 0), 0), failed)
         w.build.store(w.build.add(here, w.number(8)), place)
-    w.build.ret(made)
+    w.build.ret(items)
     w.build.position_at_end(failed)
-    w.call("python.Py_DecRef", made)
+    w.call("python.Py_DecRef", items)
     w.build.ret(w.number(0))
 
 
@@ -383,12 +383,12 @@ def slot_of(w: Writer, node: ir.Value, number: ir.Value, empty: ir.Value) -> Non
     with w.when(w.same(number, 0)):
         w.call("python.Py_IncRef", node)
         w.build.ret(node)
-    made = w.call("entry.object_new", w.known("entry.Output"), empty, w.number(0))
-    with w.when(w.differs(made, 0)):
-        w.put(made, w.offsets.output["node"], node)
+    output = w.call("entry.object_new", w.known("entry.Output"), empty, w.number(0))
+    with w.when(w.differs(output, 0)):
+        w.put(output, w.offsets.output["node"], node)
         counted = w.call("python.PyLong_FromLongLong", number)
-        w.store(counted, w.build.add(made, w.number(w.offsets.output["slot"])))
-    w.build.ret(made)
+        w.store(counted, w.build.add(output, w.number(w.offsets.output["slot"])))
+    w.build.ret(output)
 
 
 @part(BIT)
@@ -432,11 +432,11 @@ def opens(w: Writer, record: ir.Value) -> None:
     w.build.cbranch(w.same(way, Way.ASKED), asked, given)
 
     w.build.position_at_end(asked)
-    made = w.quietly("python.PyObject_CallOneArg", w.word(record, Field.OBJECT), item)
-    w.store(made, record, Field.MADE)
-    w.need(w.differs(made, w.known("python._Py_NoneStruct")))
-    w.need(w.differs(made, 0))
-    w.copy(w.build.add(made, w.number(at.TUPLE_ITEMS)), w.word(record, Field.PARTS), count)
+    parts = w.quietly("python.PyObject_CallOneArg", w.word(record, Field.OBJECT), item)
+    w.store(parts, record, Field.MADE)
+    w.need(w.differs(parts, w.known("python._Py_NoneStruct")))
+    w.need(w.differs(parts, 0))
+    w.copy(w.build.add(parts, w.number(at.TUPLE_ITEMS)), w.word(record, Field.PARTS), count)
     w.build.ret(w.number(1, BIT))
 
     w.build.position_at_end(given)
@@ -513,18 +513,18 @@ def holds(w: Writer, record: ir.Value, value: ir.Value) -> None:
 @part(WORD)
 def reusable(w: Writer, record: ir.Value) -> None:
     """The gradient whose memory may be used again, borrowed; or 0."""
-    found = w.call("item", w.word(record, Field.OWNER), w.word(record, Field.KEY))
-    w.need(w.differs(found, 0))
-    w.need(w.same(w.load(found, at.TYPE), w.known("entry.Tensor")))
-    w.need(w.same(w.load(found, at.COUNT, HALF), 1))
+    tensor = w.call("item", w.word(record, Field.OWNER), w.word(record, Field.KEY))
+    w.need(w.differs(tensor, 0))
+    w.need(w.same(w.load(tensor, at.TYPE), w.known("entry.Tensor")))
+    w.need(w.same(w.load(tensor, at.COUNT, HALF), 1))
     none = w.known("python._Py_NoneStruct")
     for slot in (w.offsets.node, w.offsets.origin, w.offsets.cell):
-        w.need(w.same(w.load(found, slot), none))
-    array = w.load(found, w.offsets.array)
+        w.need(w.same(w.load(tensor, slot), none))
+    array = w.load(tensor, w.offsets.array)
     w.need(w.call("fits", record, array))
     w.need(w.same(w.load(array, at.COUNT, HALF), 1))
     w.need(w.same(w.load(array, at.BASE), 0))
-    w.build.ret(found)
+    w.build.ret(tensor)
 
 
 @part(ir.VoidType())

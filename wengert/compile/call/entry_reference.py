@@ -189,15 +189,15 @@ class _Running:
 
     def run(self) -> None:
         for number, output in enumerate(self.entry.outputs):
-            made = None
+            result = None
             if number in self.gradients:
-                made = self._gradient(self.gradients[number], output)
+                result = self._gradient(self.gradients[number], output)
             elif isinstance(output, Array):
-                made = self._array(output)
-            if made is not None:
-                array = made._array if isinstance(made, Tensor) else made
+                result = self._array(output)
+            if result is not None:
+                array = result._array if isinstance(result, Tensor) else result
                 self.table[output.buffer] = array.ctypes.data
-            self.made.append(made)
+            self.made.append(result)
         self.body(self.table.ctypes.data)
 
     def _array(self, output: Array) -> np.ndarray:
@@ -238,24 +238,24 @@ class _Running:
                 edge.leaf()._grad = gradient
         pieces: dict[Piece, Any] = {}
 
-        def found(x: Any) -> Any:
+        def value_of(x: Any) -> Any:
             if isinstance(x, Piece):
                 return pieces[x]
             return outputs[x.number] if isinstance(x, Output) else x.read(args)
 
         for piece in entry.pieces:
-            pieces[piece] = piece.of(found(piece.base))
+            pieces[piece] = piece.of(value_of(piece.base))
         if entry.recording is not None:
-            entry.recording.record(found)
-        values = tuple(map(found, entry.results))
+            entry.recording.record(value_of)
+        values = tuple(map(value_of, entry.results))
         return values if entry.many else values[0] if values else None
 
-    def _output(self, output: Array | Number, made: Any) -> Any:
+    def _output(self, output: Array | Number, result: Any) -> Any:
         if isinstance(output, Number):
             return self.cells[output.buffer].item()
         if output.type is None:
-            return made[()] if output.scalar else made
-        tensor = bare(output.type, made)
+            return result[()] if output.scalar else result
+        tensor = bare(output.type, result)
         tensor._node, tensor._origin = output.node, output.origin
         return tensor
 
@@ -288,9 +288,9 @@ def _members(gradient: Any) -> dict[str, Any]:
     return vars(gradient.tensor.read(()))
 
 
-def _set_gradient(gradient: Any, made: Any) -> None:
-    fresh = type(made) is np.ndarray
-    _members(gradient)["_grad"] = bare(Tensor, made) if fresh else made
+def _set_gradient(gradient: Any, result: Any) -> None:
+    fresh = type(result) is np.ndarray
+    _members(gradient)["_grad"] = bare(Tensor, result) if fresh else result
 
 
 # ---- who else holds an array ---------------------------------------------------------------

@@ -87,10 +87,10 @@ class Writer:
     def word(self, base: ir.Value, index: int) -> ir.Value:
         return self.load(base, 8 * index)
 
-    def put(self, made: ir.Value, offset: int, value: ir.Value) -> None:
+    def put(self, base: ir.Value, offset: int, value: ir.Value) -> None:
         """Let a slot of a new object refer to another one."""
         self.call("python.Py_IncRef", value)
-        self.store(value, self.build.add(made, self.number(offset)))
+        self.store(value, self.build.add(base, self.number(offset)))
 
     def store(self, value: ir.Value, base: ir.Value, index: int = 0) -> None:
         address = self.build.add(base, self.number(8 * index))
@@ -119,10 +119,10 @@ class Writer:
 
     def quietly(self, name: str, *args: ir.Value) -> ir.Value:
         """What the call gives; where that is 0, no exception is left."""
-        found = self.call(name, *args)
-        with self.when(self.same(found, 0)):
+        result = self.call(name, *args)
+        with self.when(self.same(result, 0)):
             self.call("python.PyErr_Clear")
-        return found
+        return result
 
     def call_address(self, address: ir.Value, returns: ir.Type, *args: ir.Value) -> ir.Value:
         kind = ir.FunctionType(returns, [arg.type for arg in args])
@@ -211,8 +211,8 @@ class Writer:
             yield part, self.build.load(value)
 
     def has_form(self, record: ir.Value, *forms: Form) -> ir.Value:
-        found = self.word(record, Field.FORM)
-        true = self.same(found, forms[0])
+        of_record = self.word(record, Field.FORM)
+        true = self.same(of_record, forms[0])
         for form in forms[1:]:
-            true = self.build.or_(true, self.same(found, form))
+            true = self.build.or_(true, self.same(of_record, form))
         return true

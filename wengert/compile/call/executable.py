@@ -195,8 +195,8 @@ class _PythonStep:
         if self.weak:
             args, kwargs = _arguments(statement, arrays.inputs)
         try:
-            made = statement.function(*args, **kwargs)
-            self._store(statement.results(made), arrays.outputs)
+            results = statement.function(*args, **kwargs)
+            self._store(statement.results(results), arrays.outputs)
         except np.linalg.LinAlgError as error:
             raise self._noted(unsuited(statement.function.__name__, error, ())) from None
         except Exception as error:
@@ -218,8 +218,8 @@ class _PythonStep:
         outputs = [array_at(address, layout) for layout, address in places]
         return _Arrays(addresses, inputs, outputs, *_arguments(self.statement, inputs))
 
-    def _store(self, made: Any, outputs: list[np.ndarray]) -> None:
-        for result, output in zip(made, outputs, strict=True):
+    def _store(self, results: Any, outputs: list[np.ndarray]) -> None:
+        for result, output in zip(results, outputs, strict=True):
             if np.shape(result) != output.shape:
                 raise ValueError(
                     f"{self.statement.name} returned shape {np.shape(result)}; when it was traced, "

@@ -125,9 +125,9 @@ class Alone:
     def _argument(self, number: int, form: Any) -> Value | None:
         """What C has to pass for an argument; nothing for one that the code is made for."""
         place = Argument(number)
-        found = self.known.get(key_of(place))
-        if found is not None or number in self.specialization.owner._static:
-            return found
+        value = self.known.get(key_of(place))
+        if value is not None or number in self.specialization.owner._static:
+            return value
         if isinstance(form, tuple):
             return self._input(place, *form[1:3])
         free = issubclass(form, float | np.number)
@@ -151,12 +151,12 @@ class Alone:
             if axes is not None:
                 return self._added(statement(np.transpose, whole, axes))
             return whole if leaf.lies is None else self._seen(whole, *leaf.lies)
-        found = self.known.get(key_of(leaf))
-        if found is None:
+        value = self.known.get(key_of(leaf))
+        if value is None:
             array = np.asarray(array_at(leaf, ()))
-            found = self._input(leaf, array.shape, array.dtype)
-            self.data[found] = Named(self._unique(f"{self.name}_{self._hint(leaf)}"), found)
-        return found
+            value = self._input(leaf, array.shape, array.dtype)
+            self.data[value] = Named(self._unique(f"{self.name}_{self._hint(leaf)}"), value)
+        return value
 
     def _seen(self, whole: Value, shape: Any, strides: Any, offset: int) -> Value:
         """Elements of a value, by where they lie in its memory: gathered in their order."""
@@ -207,8 +207,8 @@ class Alone:
         from wengert.compile.plan.planner import plan  # not needed to import wengert
 
         machine = backend()
-        made = plan(finish(clean(self.program)), machine)
-        for _, step, _ in numbered(made):
+        whole = plan(finish(clean(self.program)), machine)
+        for _, step, _ in numbered(whole):
             if not isinstance(step, Call) or machine.runs(step):
                 continue
             if step.statement.function is not check:
@@ -217,7 +217,7 @@ class Alone:
                     "of its own, and is called in Python. Compute that outside, and pass it as an "
                     f"argument.\n{step.statement.line()}"
                 )
-        return made
+        return whole
 
     def is_number(self, value: Value) -> bool:
         """Whether an argument is a number of Python or of NumPy, rather than an array of one."""
@@ -231,11 +231,11 @@ class Alone:
 
 
 def _copy(program: Program) -> Program:
-    made = Program()
-    made.inputs, made.names = list(program.inputs), dict(program.names)
-    made.constants, made.statements = dict(program.constants), list(program.statements)
-    made.outputs, made.updates = list(program.outputs), dict(program.updates)
-    return made
+    copy = Program()
+    copy.inputs, copy.names = list(program.inputs), dict(program.names)
+    copy.constants, copy.statements = dict(program.constants), list(program.statements)
+    copy.outputs, copy.updates = list(program.outputs), dict(program.updates)
+    return copy
 
 
 def _names_around(specialization: Specialization) -> dict[int, str]:
@@ -263,7 +263,7 @@ def argument_names(function: Any, structure: Any) -> list[str]:
     _, _, ((_, _, given), (_, keys, by_name)) = structure
     names = named[: len(given)] + [f"{more}_{i}" for i in range(len(given) - len(named))]
     pairs = [*zip(names, given, strict=True), *zip(keys, by_name, strict=True)]
-    return [found for name, part in pairs for found in _names(name, part)]
+    return [word for name, part in pairs for word in _names(name, part)]
 
 
 def _names(name: str, part: Any) -> Iterator[str]:
@@ -295,11 +295,11 @@ def unique(hint: str, taken: set[str]) -> str:
     name = re.sub(r"\W|[^\x00-\x7f]", "_", hint)
     if not name or name[0].isdigit() or name in _RESERVED:
         name = f"{name}_" if name and not name[0].isdigit() else f"x{name}"
-    number, found = 2, name
-    while found in taken:
-        number, found = number + 1, f"{name}_{number}"
-    taken.add(found)
-    return found
+    number, free = 2, name
+    while free in taken:
+        number, free = number + 1, f"{name}_{number}"
+    taken.add(free)
+    return free
 
 
 # ---- the function of C --------------------------------------------------------------------------
@@ -325,7 +325,7 @@ def exported(specialization: Specialization, name: str) -> Exported:
     the results.
     """
     alone = Alone(specialization, name)
-    made = Exported(alone, Outer(name, (), (), (), ()))
+    export = Exported(alone, Outer(name, (), (), (), ()))
     parameters: list[Parameter] = []
     sources: dict[Value, Source] = {}
     outputs: list[Source] = []
@@ -335,9 +335,9 @@ def exported(specialization: Specialization, name: str) -> Exported:
         kind = c_type(value.dtype, name)
         if address:
             shape = f"[{']['.join(map(str, value.shape))}]" if value.shape else "one number"
-            made.declared.append(f"{'const ' * const}{kind} *{x.name}  /* {shape} */")
+            export.declared.append(f"{'const ' * const}{kind} *{x.name}  /* {shape} */")
         else:
-            made.declared.append(f"{kind} {x.name}")
+            export.declared.append(f"{kind} {x.name}")
         parameters.append(Parameter(value.dtype, address))
         return Given(len(parameters) - 1)
 
@@ -350,8 +350,8 @@ def exported(specialization: Specialization, name: str) -> Exported:
     outputs += [Data(np.zeros(x.value.shape, x.value.dtype), x.name) for x in alone.kept]
     inputs = tuple(sources[v] for v in alone.plan.inputs)
     constants = tuple(Data(np.asarray(c)) for c in alone.plan.constants)
-    made.outer = Outer(name, tuple(parameters), inputs, tuple(outputs), constants)
-    return made
+    export.outer = Outer(name, tuple(parameters), inputs, tuple(outputs), constants)
+    return export
 
 
 _KINDS = {"f": {4: "float", 8: "double"}, "c": {8: "float _Complex", 16: "double _Complex"}}
@@ -361,28 +361,28 @@ def c_type(dtype: np.dtype, name: str) -> str:
     """C's type for the elements of an array."""
     if dtype.kind in "iu":
         return f"{'u' * (dtype.kind == 'u')}int{8 * dtype.itemsize}_t"
-    found = "bool" if dtype.kind == "b" else _KINDS.get(dtype.kind, {}).get(dtype.itemsize)
-    if found is None:
+    kind = "bool" if dtype.kind == "b" else _KINDS.get(dtype.kind, {}).get(dtype.itemsize)
+    if kind is None:
         raise TypeError(
             f"{name} cannot be a function of C: it takes, returns or reads {dtype}, and C has no "
             "such type. Convert outside, and inside begin with x.half() or x.bfloat16() and end "
             "with y.float()."
         )
-    return found
+    return kind
 
 
 # ---- the header ---------------------------------------------------------------------------------
 
 
-def header(made: Exported) -> str:
+def header(export: Exported) -> str:
     """The text of a C header that declares a function and its data."""
-    alone, name = made.alone, made.outer.name
+    alone, name = export.alone, export.outer.name
     about = [f"{name}: {_origin(alone)}, as machine code for this kind of processor.", ""]
     about += ["Arrays are row-major, and what is written overlaps with nothing else. The result is"]
     about += ["0; -1 where memory was missing; or else the number of what did not hold:"]
-    found = failures(alone.plan)
-    about += [f"  {n}: {_line(s)}" for n, s in sorted(found.items())]
-    if not found:
+    codes = failures(alone.plan)
+    about += [f"  {n}: {_line(s)}" for n, s in sorted(codes.items())]
+    if not codes:
         about[-1] = "0, or -1 where memory was missing."
     if alone.fixed:
         about += ["", "It is made for these arguments:", *(f"  {text}" for text in alone.fixed)]
@@ -395,7 +395,7 @@ def header(made: Exported) -> str:
     if shown:
         lines += ["/* What it found around it, as that was when this was written. */"]
         lines += [f"extern {_declared(x, name)};" for x in shown] + [""]
-    lines += [f"int {name}(" + _parameters(made.declared) + ");", ""]
+    lines += [f"int {name}(" + _parameters(export.declared) + ");", ""]
     lines += ["#ifdef __cplusplus", "}", "#endif", "", f"#endif /* {guard} */", ""]
     return re.sub(r" +$", "", "\n".join(lines), flags=re.M)
 
@@ -409,7 +409,7 @@ def _origin(alone: Alone) -> str:
 
 def _line(s: Statement) -> str:
     where, _, text = line_of(s.code, s.at).partition("\n")
-    file = re.sub(r'"(.*)"', lambda found: Path(found[1]).name, where)
+    file = re.sub(r'"(.*)"', lambda file: Path(file[1]).name, where)
     return f"{file.rstrip(':')}: {text.strip()}"
 
 
@@ -434,9 +434,9 @@ def save(specialization: Specialization, path: Any, name: str | None, with_heade
     function = specialization.owner.function
     own = getattr(function, "__name__", type(function).__name__)
     name = name or (path.stem if own == "<lambda>" else own)
-    made = exported(specialization, unique(name, set()))
+    export = exported(specialization, unique(name, set()))
     with whole(path) as part:
-        part.write_bytes(made.object_file())
+        part.write_bytes(export.object_file())
         if with_header:
             with whole(path.with_suffix(".h")) as declared:
-                declared.write_text(header(made), encoding="utf-8")
+                declared.write_text(header(export), encoding="utf-8")

@@ -186,11 +186,11 @@ class CompiledFunction(_Typed[P, R]):
     def __reduce__(self) -> Any:
         """Pickled and copied as the function, or by name if it has taken its place."""
         name = getattr(self.function, "__qualname__", "")
-        found: Any = sys.modules.get(getattr(self.function, "__module__", ""))
+        item: Any = sys.modules.get(getattr(self.function, "__module__", ""))
         for part in name.split("."):
-            found = getattr(found, part, None)
+            item = getattr(item, part, None)
         again = _compiled_within, (self.function, self.memory)
-        return name if found is self else again
+        return name if item is self else again
 
     def __repr__(self) -> str:
         return f"<compiled {getattr(self.function, '__qualname__', self.function)}>"
@@ -336,10 +336,10 @@ class CompiledFunction(_Typed[P, R]):
             if sum(map(len, self.specializations.values())) >= LIMIT:
                 self._warn_limit()
                 return self.function(*args, **kwargs)
-            made = self._specialize(args, kwargs)
-            if not isinstance(made, tuple):
-                return self._eagerly(made, args, kwargs)
-            specialization, key = made
+            outcome = self._specialize(args, kwargs)
+            if not isinstance(outcome, tuple):
+                return self._eagerly(outcome, args, kwargs)
+            specialization, key = outcome
             self.specializations.setdefault(key, []).append(specialization)
         self._last = specialization
         if specialization.overlap(flat):
@@ -431,16 +431,16 @@ class CompiledFunction(_Typed[P, R]):
             except Varying as kept:
                 self._varying.update(kept.places)
                 continue
-            except Fixed as found:
-                self._fix(key_of(found.place))
+            except Fixed as fixed:
+                self._fix(key_of(fixed.place))
                 continue
             except Cut as decision:
                 self._cuts.setdefault(key_of(decision.place), set()).update(decision.cuts)
                 continue
             except Postponed:
                 return None
-            except Unrolled as found:
-                site, steps = found.args
+            except Unrolled as unrolled:
+                site, steps = unrolled.args
                 self._unrolled[site] = steps
                 continue
             except Exception as error:
@@ -452,17 +452,17 @@ class CompiledFunction(_Typed[P, R]):
             flat: list[Any] = []
             structure = flatten((args, kwargs), flat)
             try:
-                made = Specialization(self, captured, structure, flat)
+                specialization = Specialization(self, captured, structure, flat)
             except OverBudget as over:
-                forget(captured.made)
+                forget(captured.begun)
                 kinds, before, least = kinds + 1, least, min(least, over.least)
                 if captured.longest >> kinds and least < before:
                     continue
                 raise over.told(least) from None
             except BaseException:
-                forget(captured.made)
+                forget(captured.begun)
                 raise
-            return made, self._signature(structure, flat)
+            return specialization, self._signature(structure, flat)
 
     def _fix(self, key: Any) -> None:
         self._fixed[key] = self._varying.pop(key)
@@ -477,11 +477,11 @@ class CompiledFunction(_Typed[P, R]):
         numbers = {i for i, x in enumerate(flat) if self._interval(i, x) or _is_numpys(x)}
         around = ((key, place.read(())) for key, place in self._varying.items())
         outside = [key for key, x in around if is_number(x) or type(x) is int]
-        found = bool(outside) or not numbers <= self._static
+        varies = bool(outside) or not numbers <= self._static
         self._static |= numbers
         for key in outside:
             self._fix(key)
-        return found
+        return varies
 
     def capture(self, args: Any, kwargs: Any, kinds: int = 0) -> Captured:
         """The program of one call, not simplified yet; nothing that it would change is changed.
@@ -569,10 +569,10 @@ def _run(world: World, function: Any, traced: list[Any], /, *args: Any, **kwargs
 
 def _answer(place: Gradient | Offset, flat: list[Any]) -> Any:
     try:
-        found = place.read(flat)
+        answer = place.read(flat)
     except (IndexError, AttributeError):  # no such argument, or no tensor
         return None
-    return found is not None if isinstance(place, Gradient) else found
+    return answer is not None if isinstance(place, Gradient) else answer
 
 
 KNOWING.append(CompiledFunction)

@@ -167,8 +167,8 @@ def _check_numbers() -> None:
     numbers = [77.25, 77.25 + 33j, *(np.array(77, char)[()] for char in "?bBhHiIlLqQefdFD")]
     for number in numbers:
         bits = np.array(number).tobytes()
-        found = ctypes.string_at(id(number) + NUMBER, len(bits))
-        _expect(found == bits, "the bits of a number")
+        stored = ctypes.string_at(id(number) + NUMBER, len(bits))
+        _expect(stored == bits, "the bits of a number")
 
 
 def _check_arrays() -> None:
@@ -218,9 +218,9 @@ def member(owner: Any, name: str) -> int | None:
 
 
 def _all_slots(kind: Any, *bases: Any) -> dict[str, int]:
-    made = kind.__new__(kind)
+    item = kind.__new__(kind)
     names = [name for cls in (kind, *bases) for name in cls.__slots__ if name[0] != "_"]
-    return {name: _slot(made, name) for name in names}
+    return {name: _slot(item, name) for name in names}
 
 
 def _slot(x: Any, name: str) -> int:
@@ -332,13 +332,13 @@ def _array_functions() -> dict[str, int]:
     dtype = np.dtype(np.float32)
     _own(dtype)  # the call takes one over
     dimensions = (ctypes.c_int64 * 2)(3, 5)
-    made = make(id(np.ndarray), id(dtype), 2, ctypes.addressof(dimensions), None, None, 0, None)
-    _expect(type(made) is np.ndarray and made.shape == (3, 5), "the function that makes arrays")
+    array = make(id(np.ndarray), id(dtype), 2, ctypes.addressof(dimensions), None, None, 0, None)
+    _expect(type(array) is np.ndarray and array.shape == (3, 5), "the function that makes arrays")
     number = _own(np.array(2.5))
     returned = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(scalar)(id(number))
     _expect(type(returned) is np.float64 and returned == 2.5, "the function that makes numbers")
     take = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_int)(copy)
-    dense = take(made.T, 0)
+    dense = take(array.T, 0)
     _expect(dense.shape == (5, 3) and dense.flags.c_contiguous, "the function that copies arrays")
     whole = np.zeros(3)
     look = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.py_object)(set_base)

@@ -312,9 +312,9 @@ def _pieces(spec: Any, flat: list[Any]) -> dict[Any, Piece]:
 
 def _refusing(part: Part, node: Any, base: Any) -> Any:
     """A part whose history cannot be gone through."""
-    made = part.of(base)
-    made._node = node
-    return made
+    tensor = part.of(base)
+    tensor._node = node
+    return tensor
 
 
 def _whole(spec: Any, base: Any, flat: list[Any]) -> np.ndarray[Any, Any]:
@@ -334,8 +334,8 @@ def _results(
     leaves = tuple(dict.fromkeys(leaves_of(structure)))
     flat = [Argument(i) for i in range(len(spec.examples))]
     afterwards = _Afterwards()
-    found = [pieces.get(leaf, leaf) for leaf in leaves]
-    afterwards.then(found, _finished(structure, leaves))
+    values = [pieces.get(leaf, leaf) for leaf in leaves]
+    afterwards.then(values, _finished(structure, leaves))
     writes = [write for write in spec.captured.writes if not _is_native(write)]
     if writes:
         outputs = [Known(None) if w.number is None else Output(w.number) for w in writes]
@@ -347,7 +347,7 @@ def _results(
         afterwards.then(containers, applied)
     if len(afterwards.steps) == 1:
         if structure is None or isinstance(structure, LEAVES):
-            return tuple(found), None
+            return tuple(values), None
         if type(structure) is tuple and all(isinstance(part, LEAVES) for part in structure):
             return tuple([pieces.get(leaf, leaf) for leaf in structure]), None
     return tuple(afterwards.places), afterwards.alone() or afterwards
@@ -366,8 +366,8 @@ def _finished(structure: Any, leaves: Any) -> Callable[[Any, tuple[Any, ...]], A
 def _carried_out(effects: list[Put | Did]) -> Callable[[Any, tuple[Any, ...]], Any]:
     """The result alone, after what the function wrote into the world."""
 
-    def carry_out(made: Any, flat: tuple[Any, ...]) -> Any:
-        result, *values = made
+    def carry_out(returned: Any, flat: tuple[Any, ...]) -> Any:
+        result, *values = returned
         for effect, value in zip(effects, values, strict=True):
             effect.carry_out(value, flat)
         return result

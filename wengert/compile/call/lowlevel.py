@@ -79,12 +79,12 @@ class _Table(ctypes.c_void_p):
 
 
 def _form(alone: Alone) -> Form:
-    found = _taken(alone), _given(alone)
+    shape = _taken(alone), _given(alone)
     for form in FORMS:
-        if (form.takes, form.gives) == found:
+        if (form.takes, form.gives) == shape:
             return form
     raise TypeError(
-        f"{alone.name} was called as {found[0]} -> {found[1]}, and SciPy calls functions of these "
+        f"{alone.name} was called as {shape[0]} -> {shape[1]}, and SciPy calls functions of these "
         f"forms only: {'; '.join(map(str, FORMS))}. Numbers are Python's floats, an array is "
         "one of float64 with one axis, and indices are one of int64. Call it once with such."
     )

@@ -84,13 +84,13 @@ def fitted(captured: Captured, budget: int) -> tuple[Program, Memory]:
     Errors: OverBudget if none does.
     """
     program, least = captured.program, sys.maxsize
-    for made in _lighter(program):
-        peak = memory_of(made, captured.joint)
+    for candidate in _lighter(program):
+        peak = memory_of(candidate, captured.joint)
         if peak <= budget:
-            marks = sum(s.function is anew for s in made.statements)
-            again = len(made.statements) - len(program.statements)
+            marks = sum(s.function is anew for s in candidate.statements)
+            again = len(candidate.statements) - len(program.statements)
             again -= marks - sum(s.function is anew for s in program.statements)
-            return made, Memory(peak, budget, again, captured.kinds)
+            return candidate, Memory(peak, budget, again, captured.kinds)
         least = min(least, peak)
     raise OverBudget(budget, least)
 

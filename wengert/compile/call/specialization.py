@@ -73,8 +73,8 @@ class Specialization:
         if self.joint is not None:
             parts = cut(program, self.joint)
             program = captured.program = parts.forward
-            found = [captured.places[v] for v in (*parts.read, *program.inputs)]
-            self.fetched = [p for p in dict.fromkeys(found) if not isinstance(p, Argument | Known)]
+            places = [captured.places[v] for v in (*parts.read, *program.inputs)]
+            self.fetched = [p for p in dict.fromkeys(places) if not isinstance(p, Argument | Known)]
             back = {p: Argument(k) for k, p in enumerate(self.fetched, len(flat))}
             read = [captured.places[v] for v in parts.read]
             self.read_back = [back.get(p, p) for p in read]
@@ -176,15 +176,15 @@ class Specialization:
             wrote(place.read(flat), writes)
         for write in captured.writes:
             write.place.write(None if write.number is None else outputs[write.number], flat)
-        made: dict[Any, Any] = {}
-        whole = structured(captured.whole(), outputs, made, flat)
+        tensors: dict[Any, Any] = {}
+        whole = structured(captured.whole(), outputs, tensors, flat)
         if self.joint is not None and modes.is_grad_enabled():
-            found = {Output(k): value for k, value in enumerate(values, self.results)}
-            found |= {leaf: made[leaf] for leaf in self.joint.slots}
-            self.recording().record(lambda x: found[x] if x in found else x.read(flat))
+            known = {Output(k): value for k, value in enumerate(values, self.results)}
+            known |= {leaf: tensors[leaf] for leaf in self.joint.slots}
+            self.recording().record(lambda x: known[x] if x in known else x.read(flat))
         elif captured.refusal is not None:
             node = derivative.refused(captured.refusal)
-            for leaf, tensor in made.items():
+            for leaf, tensor in tensors.items():
                 if type(leaf) in (Output, Part) and leaf.tensor and leaf.requires_grad:
                     tensor._node = node
         if not captured.effects:
@@ -214,7 +214,7 @@ class Specialization:
         """How much of a call a node keeps, beside what the program saved."""
         return len(self.examples) + len(self.fetched)
 
-    def recorded_gradients(self, found: Sequence[Any], gs: list[Tensor]) -> list[Any]:
+    def recorded_gradients(self, saved: Sequence[Any], gs: list[Tensor]) -> list[Any]:
         """The gradients as tensors with a history of their own."""
         program, captured = self.captured.program, self.captured
         draws = any(getattr(s.function, "draws", False) for s in program.statements)
@@ -225,7 +225,7 @@ class Specialization:
                 "it again. Leave the function uncompiled, or move that out of it."
             )
         count = len(self.examples)
-        flat, kept = found[:count], found[count : self.known()]
+        flat, kept = saved[:count], saved[count : self.known()]
         for place, before in zip(self.fetched, kept, strict=True):
             now = place.read(flat)
             if now is not before and not same(now, before):
@@ -275,13 +275,13 @@ def _form(x: Any) -> Any:
     return type(x), array.shape, array.dtype, strides_of(array), *known
 
 
-def structured(item: Any, outputs: list[Any], made: dict[Any, Any], flat: list[Any]) -> Any:
+def structured(item: Any, outputs: list[Any], values: dict[Any, Any], flat: list[Any]) -> Any:
     """A result's structure, filled with what its leaves are in this call, which is noted."""
 
     def value_of(leaf: Any) -> Any:
-        if leaf not in made:
-            made[leaf] = make(leaf)
-        return made[leaf]
+        if leaf not in values:
+            values[leaf] = make(leaf)
+        return values[leaf]
 
     def make(leaf: Any) -> Any:
         if type(leaf) is Part:

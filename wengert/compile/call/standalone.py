@@ -245,10 +245,10 @@ class _Plain(ast.NodeTransformer):
         self.names = inspect.unwrap(function).__globals__
 
     def visit_If(self, node: ast.If) -> Any:
-        made = self.generic_visit(node)
+        visited = self.generic_visit(node)
         calls = [n.func for n in ast.walk(node.test) if isinstance(n, ast.Call)]
         asked = [self.names.get(f.id) for f in calls if isinstance(f, ast.Name)]
-        return node.orelse if any(hasattr(f, "about_machine_code") for f in asked) else made
+        return node.orelse if any(hasattr(f, "about_machine_code") for f in asked) else visited
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         if node.value is None:

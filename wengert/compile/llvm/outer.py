@@ -94,8 +94,8 @@ class _Outer(scratch.Scratch):
         if returns == "success":
             result = b.zext(fine, I32)
         elif returns == "number":
-            found = b.load(self.result, typ=FLOATS[8]) if self.result else FLOATS[8](0.0)
-            result = b.select(fine, found, FLOATS[8](float("nan")))
+            number = b.load(self.result, typ=FLOATS[8]) if self.result else FLOATS[8](0.0)
+            result = b.select(fine, number, FLOATS[8](float("nan")))
         super().finish(result)
 
 

@@ -92,9 +92,9 @@ class _Grouping:
 
     def _merge_all(self, group: Group, reads: list[Value]) -> Group:
         group_of = self.groups.group_of
-        made = [v for v in reads if group_of(v) is not None]
+        computed = [v for v in reads if group_of(v) is not None]
         waits = self._is_read_again(group)
-        for value in sorted(made, key=lambda v: -v.nbytes):
+        for value in sorted(computed, key=lambda v: -v.nbytes):
             other = group_of(value)
             assert other is not None
             if waits and self._crosses_rows(other, group, value):
@@ -114,12 +114,12 @@ class _Grouping:
         It is if nothing else has run since. Otherwise what it makes has to be kept until it is used
         (in a backward pass, say), which pays if it is small, or if it is kept in place of `value`.
         """
-        made = sum(s.output.nbytes for s in b.statements)
-        if b.phase <= a.phase or made <= 64:
+        nbytes = sum(s.output.nbytes for s in b.statements)
+        if b.phase <= a.phase or nbytes <= 64:
             return True
         if value is None:
             value = max(b.reads, key=lambda v: v.nbytes)
-        return made * 2 <= value.nbytes or (made <= value.nbytes and self._once(value))
+        return nbytes * 2 <= value.nbytes or (nbytes <= value.nbytes and self._once(value))
 
     def _is_read_again(self, group: Group) -> bool:
         """Whether a group is a reduction along rows that are read again once its result is known.
@@ -133,13 +133,13 @@ class _Grouping:
         if math.prod(k.extent for k in self.groups.summed(s)) > ROW:
             return False
         after, uses = {s.output}, self.roles.uses
-        found = [s.output]
-        for value in found:
+        reached = [s.output]
+        for value in reached:
             for user in uses.get(value, ()):
-                near = len(found) < NEARBY and self.roles.of[user] in ("layout", "map")
+                near = len(reached) < NEARBY and self.roles.of[user] in ("layout", "map")
                 if near and user.output not in after:
                     after.add(user.output)
-                    found.append(user.output)
+                    reached.append(user.output)
         source = self.roles.source(s.args[0])
         readers = uses.get(source, ()) if source is not None else ()
         return any(v in after for user in readers if user is not s for v in user.outputs)
@@ -170,15 +170,15 @@ class _Grouping:
     def _merge(self, a: Group, b: Group, shared: Value | None) -> Group:
         """The merged group, or `b` if they stay apart; `shared` is a value that both read."""
         assert a.now is not b.now, "a group merged with itself"
-        found = fit(self.groups, a, b, shared) if self._near(a, b, shared) else None
-        if found is None or self._too_deep(a, b) or not self.groups.order.merge(a.node, b.node):
+        fitting = fit(self.groups, a, b, shared) if self._near(a, b, shared) else None
+        if fitting is None or self._too_deep(a, b) or not self.groups.order.merge(a.node, b.node):
             return b
-        found.match.commit()
+        fitting.match.commit()
         self._deepen(a, b)
         a.loops = tuple(dict.fromkeys((*resolved(a.loops), *resolved(b.loops))))
         a.phase = max(a.phase, b.phase)
-        a.inner = resolved(found.inner) if found.inner is not None else None
-        a.fast = found.fast
+        a.inner = resolved(fitting.inner) if fitting.inner is not None else None
+        a.fast = fitting.fast
         a.absorb(b)
         return a
 

@@ -62,7 +62,7 @@ class Needs:
 
     def _side_by_side(self, groups: Groups) -> set[Value]:
         """What groups make of which several parts of one concatenation are."""
-        found: set[Value] = set()
+        beside: set[Value] = set()
         for s in groups.nodes:
             if s.function is np.concatenate:
                 makers: dict[int, set[Value]] = {}
@@ -70,8 +70,8 @@ class Needs:
                     group = groups.group_of(v)
                     if group is not None:
                         makers.setdefault(group.node, set()).add(v)
-                found.update(*(values for values in makers.values() if len(values) > 1))
-        return found
+                beside.update(*(values for values in makers.values() if len(values) > 1))
+        return beside
 
     def _decide(self, s: Statement, forced: bool) -> None:
         value = s.output
@@ -105,8 +105,8 @@ class Needs:
             source = self.roles.source(x)
             if source is None or (role == "take" and self.roles.ramp(x) is not None):
                 continue
-            made = self.roles.made.get(source)
-            if made not in self.made_in_groups or self._may_lie(source):
+            maker = self.roles.made.get(source)
+            if maker not in self.made_in_groups or self._may_lie(source):
                 leaves[source] = min(moved, source.nbytes)
             elif source in self.again:
                 count += self.again[source][0]

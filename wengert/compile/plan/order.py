@@ -98,7 +98,7 @@ class Order:
     ) -> set[int] | None:
         """The nodes reached from `start` that come before `limit`; None if `target` is among them
         (other than by a direct edge, if that is `direct`), or after too many nodes."""
-        found: set[int] = set()
+        reached: set[int] = set()
         todo = [start]
         while todo:
             node = todo.pop()
@@ -107,12 +107,12 @@ class Order:
                     if direct and node == start:
                         continue
                     return None
-                if sign * self.place[n] < limit and n not in found:
-                    found.add(n)
+                if sign * self.place[n] < limit and n not in reached:
+                    reached.add(n)
                     todo.append(n)
-            if len(found) > PATIENCE:
+            if len(reached) > PATIENCE:
                 return None
-        return found
+        return reached
 
     def _rearrange(self, early: set[int], middle: list[int], late: set[int]) -> int:
         """Give the same places anew: `early` ones, then `middle` (one place), then `late` ones."""

@@ -23,11 +23,11 @@ def plan(program: Program, backend: Backend, *, fuse: bool = True) -> Plan:
 
     Without `fuse`, each statement has a kernel of its own.
     """
-    made = _planned(program, backend, fuse)
-    if memory(made) >= LARGE and (other := in_blocks(program)) is not None:
+    best = _planned(program, backend, fuse)
+    if memory(best) >= LARGE and (other := in_blocks(program)) is not None:
         blocked = _planned(other, backend, fuse)
-        made = min(made, blocked, key=lambda one: memory(one) * (1 + (one is blocked)))
-    return made
+        best = min(best, blocked, key=lambda one: memory(one) * (1 + (one is blocked)))
+    return best
 
 
 def memory(plan: Plan) -> int:
@@ -52,7 +52,7 @@ def without_marks(program: Program) -> Program:
     marks = {s.output: s.args[0] for s in program.statements if s.function is anew}
     if not marks:
         return program
-    made = copy.copy(program)
-    made.statements = [s for s in program.statements if s.function is not anew]
-    made.substitute(marks)
-    return made
+    unmarked = copy.copy(program)
+    unmarked.statements = [s for s in program.statements if s.function is not anew]
+    unmarked.substitute(marks)
+    return unmarked

@@ -193,8 +193,8 @@ class Roles:
 
     def sources(self, s: Statement) -> list[Value]:
         """What the values that a statement reads are views of."""
-        found = (self.source(v) for v in s.inputs)
-        return list(dict.fromkeys(v for v in found if v is not None))
+        sources = (self.source(v) for v in s.inputs)
+        return list(dict.fromkeys(v for v in sources if v is not None))
 
     def is_full_of(self, value: Any, number: Any) -> bool:
         """Whether every element is this number."""

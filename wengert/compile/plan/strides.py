@@ -156,7 +156,7 @@ def blocks(old: Shape, new: Shape) -> list[tuple[range, range]]:
     >>> blocks((2, 3, 4), (6, 2, 2))
     [(range(0, 2), range(0, 1)), (range(2, 3), range(1, 3))]
     """
-    found = []
+    runs = []
     i = j = 0
     while i < len(old) or j < len(new):
         first, second = i, j
@@ -174,8 +174,8 @@ def blocks(old: Shape, new: Shape) -> list[tuple[range, range]]:
             i += 1
         while j < len(new) and new[j] == 1:
             j += 1
-        found.append((range(first, i), range(second, j)))
-    return found
+        runs.append((range(first, i), range(second, j)))
+    return runs
 
 
 def reshaped(shape: Shape, strides: tuple[int, ...], new: Shape) -> tuple[int, ...] | None:

@@ -52,22 +52,22 @@ class Repeat:
         """
         body = self.body
         state = {v: i for i, v in enumerate(body.inputs[1 : 1 + self.carries])}
-        found: dict[int, int] = {}
+        moves: dict[int, int] = {}
         for j, v in enumerate(body.outputs):
             if v in state and v in body.updates and v.nbytes > NEAR:
-                found.setdefault(state[v], j)
-        return found
+                moves.setdefault(state[v], j)
+        return moves
 
     @property
     def moving(self) -> Program:
         """The body as machine code runs it: parts of the state that move are not written over, but
         the next row of that result is what follows them.
         """
-        made = copy.copy(self.body)
-        made.outputs, made.updates = list(made.outputs), dict(made.updates)
+        moving = copy.copy(self.body)
+        moving.outputs, moving.updates = list(moving.outputs), dict(moving.updates)
         for i, j in self.moves.items():
-            made.outputs[j] = made.updates.pop(made.inputs[1 + i])
-        return made
+            moving.outputs[j] = moving.updates.pop(moving.inputs[1 + i])
+        return moving
 
     def dtype_of(self, k: int) -> np.dtype[Any]:
         """The dtype of an argument."""
@@ -88,16 +88,16 @@ class Repeat:
         state = body.inputs[1 : 1 + carries]
         kept = [np.array(x, v.dtype) for v, x in zip(state, args, strict=False)]
         xs, invariants = args[carries : carries + self.rows], args[carries + self.rows :]
-        made = [np.empty((self.length, *v.shape), v.dtype) for v in body.outputs]
+        blocks = [np.empty((self.length, *v.shape), v.dtype) for v in body.outputs]
         order = range(self.length)
         for k in reversed(order) if self.backwards else order:
             given = [x.item() if v.weak else x for v, x in zip(state, kept, strict=True)]
             news = self._once([k, *given, *(x[k] for x in xs), *invariants])
             kept = [np.array(x, v.dtype) for v, x in zip(state, news, strict=False)]
-            for rows, row in zip(made, news[carries:], strict=True):
+            for rows, row in zip(blocks, news[carries:], strict=True):
                 rows[k] = row
-        found = (*kept, *made)
-        return found if len(found) != 1 else found[0]
+        results = (*kept, *blocks)
+        return results if len(results) != 1 else results[0]
 
     def _once(self, inputs: list[Any]) -> list[Any]:
         """The next state, and a row of the results."""
@@ -138,12 +138,12 @@ class Choose:
 
     def __call__(self, index: Any, *args: Any) -> Any:
         b = min(max(int(index), 0), len(self.bodies) - 1)
-        made = [np.zeros(v.shape, v.dtype) for v in self.likes]
+        results = [np.zeros(v.shape, v.dtype) for v in self.likes]
         for k, array in zip(
             self.makes[b], self.bodies[b].run([args[k] for k in self.given[b]]), strict=True
         ):
-            made[k] = array
-        return tuple(made) if len(made) != 1 else made[0]
+            results[k] = array
+        return tuple(results) if len(results) != 1 else results[0]
 
 
 ROOM = 1 << 16
@@ -283,8 +283,8 @@ class Rewind(_Kept):
                     self.keep(k, state, blocks)
                 body.run(_given(body, [*state, *rows[k], *given]))
                 rows[k] += before
-        made = (*state, *blocks)
-        return made if len(made) != 1 else made[0]
+        results = (*state, *blocks)
+        return results if len(results) != 1 else results[0]
 
 
 def _given(program: Program, arrays: list[Any]) -> list[Any]:

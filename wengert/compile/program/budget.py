@@ -37,19 +37,19 @@ def bytes_of(memory: object) -> int:
     """
     if type(memory) is int and memory > 0:
         return memory
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]i?)?b?\s*", str(memory).lower())
-    if type(memory) is not str or found is None or not float(found[1]):
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]i?)?b?\s*", str(memory).lower())
+    if type(memory) is not str or match is None or not float(match[1]):
         raise ValueError(
             f"memory is {memory!r}, but it has to be a number of bytes, or a text like '200MB'."
         )
-    return int(float(found[1]) * _UNITS[found[2] or ""])
+    return int(float(match[1]) * _UNITS[match[2] or ""])
 
 
 def lighter(program: Program, count: int) -> Program:
     """An equal program that keeps of its values those that go between `count` segments."""
     times = _Times(program)
-    made = copy.copy(program)
-    made.statements = list(program.statements)
+    leaner = copy.copy(program)
+    leaner.statements = list(program.statements)
     inserted: dict[int, list[Statement]] = {}
     for mark, (start, stop) in enumerate(itertools.pairwise([0, *times.cuts(count)])):
         asked = [v for v in times.late if start <= times.birth[v] < stop]
@@ -59,11 +59,11 @@ def lighter(program: Program, count: int) -> Program:
             continue
         first = min(times.late[v] for v in asked)
         inserted.setdefault(first, []).extend(again)
-        made.statements[first:] = [s.replaced(segment.now) for s in made.statements[first:]]
-    made.statements = [
-        s for k, own in enumerate(made.statements) for s in (*inserted.get(k, ()), own)
+        leaner.statements[first:] = [s.replaced(segment.now) for s in leaner.statements[first:]]
+    leaner.statements = [
+        s for k, own in enumerate(leaner.statements) for s in (*inserted.get(k, ()), own)
     ]
-    return made
+    return leaner
 
 
 class _Times:
@@ -120,14 +120,14 @@ class _Times:
             if v in self.late:
                 weight[born] += v.nbytes
         total = np.cumsum(weight)
-        found = []
+        cuts = []
         for k in range(1, count):
             low, high = total[-1] * (k - 0.5) / count, total[-1] * (k + 0.5) / count
             places = np.nonzero((total >= low) & (total < high))[0] + 1
             places = places[places <= self.peak]
             if places.size:
-                found.append(int(places[np.argmin(kept[places])]))
-        return sorted(set(found))
+                cuts.append(int(places[np.argmin(kept[places])]))
+        return sorted(set(cuts))
 
 
 class _Segment:

@@ -98,14 +98,14 @@ def _made_again(s: Statement) -> bool:
 
 
 def _ancestors(values: list[Value], makers: dict[Value, Statement]) -> set[Statement]:
-    found: set[Statement] = set()
+    before: set[Statement] = set()
     pending = [makers[v] for v in values if v in makers]
     while pending:
         statement = pending.pop()
-        if statement not in found:
-            found.add(statement)
+        if statement not in before:
+            before.add(statement)
             pending += [makers[v] for v in statement.inputs if v in makers]
-    return found
+    return before
 
 
 def _program(joint: Program, statements: list[Statement], outputs: list[Value]) -> Program:

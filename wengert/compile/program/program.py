@@ -71,19 +71,19 @@ class Statement:
     @property
     def inputs(self) -> list[Value]:
         """The values among the arguments, in order, each as often as it occurs."""
-        found: list[Value] = []
+        values: list[Value] = []
         for arg in self.args:  # passes ask often, and most arguments are values
             if type(arg) is Value:
-                found.append(arg)
+                values.append(arg)
             elif type(arg) in (tuple, list, dict):
-                found.extend(values_in(arg))
+                values.extend(values_in(arg))
         for arg in self.kwargs.values():
-            found.extend(values_in(arg))
-        return found
+            values.extend(values_in(arg))
+        return values
 
-    def results(self, made: Any) -> tuple[Any, ...]:
+    def results(self, returned: Any) -> tuple[Any, ...]:
         """What a call has returned, one item for each output."""
-        return (made,) if len(self.outputs) == 1 else tuple(made or ())
+        return (returned,) if len(self.outputs) == 1 else tuple(returned or ())
 
     @property
     def acts(self) -> bool:
@@ -182,11 +182,11 @@ class Program:
 
     def users(self) -> dict[Value, list[Statement]]:
         """The statements that read each value."""
-        found: dict[Value, list[Statement]] = {}
+        users: dict[Value, list[Statement]] = {}
         for statement in self.statements:
             for value in dict.fromkeys(statement.inputs):
-                found.setdefault(value, []).append(statement)
-        return found
+                users.setdefault(value, []).append(statement)
+        return users
 
     def substitute(self, by: Mapping[Value, Any]) -> None:
         """Replace values everywhere; chains of replacements are followed."""
@@ -227,8 +227,8 @@ class Program:
         store: dict[Value, Any] = dict(zip(self.inputs, arrays, strict=True))
         store |= self.constants
         for s in self.statements:
-            made = s.function(*mapped(s.args, store.__getitem__), **mapped(s.kwargs, store.get))
-            for value, array in zip(s.outputs, s.results(made), strict=True):
+            returned = s.function(*mapped(s.args, store.__getitem__), **mapped(s.kwargs, store.get))
+            for value, array in zip(s.outputs, s.results(returned), strict=True):
                 store[value] = array if value.weak else np.asarray(array, value.dtype)
         outputs = [np.array(store[v]) for v in self.outputs]
         news = [(target, np.array(store[v])) for target, v in self.updates.items()]

@@ -141,12 +141,12 @@ class Printer:
     def unique(self, name: str) -> str:
         name = re.sub(r"\W+", "_", name).strip("_") or "v"
         name = f"v{name}" if name[0].isdigit() else name
-        found = name
-        while found in self.taken:
+        free = name
+        while free in self.taken:
             self.counts[name] = self.counts.get(name, 1) + 1
-            found = f"{name}_{self.counts[name]}"
-        self.taken.add(found)
-        return found
+            free = f"{name}_{self.counts[name]}"
+        self.taken.add(free)
+        return free
 
     def name(self, value: Value, hint: str) -> str:
         self.names[value] = self.unique(hint)
@@ -163,10 +163,10 @@ class Printer:
 
     def function(self, function: Function) -> str:
         """How a function is spelt, importing or binding it if NumPy has no such name."""
-        found = self.functions.get(function)
-        if found is None:
-            found = self.functions[function] = self._found(function)
-        return found
+        text = self.functions.get(function)
+        if text is None:
+            text = self.functions[function] = self._found(function)
+        return text
 
     def _found(self, function: Function) -> str:
         name = function.__name__
@@ -188,12 +188,12 @@ class Printer:
 
     def object(self, item: Any) -> str:
         """A name for what has no text."""
-        found = self.objects.get(id(item))
-        if found is None:
-            found = self.objects[id(item)] = self.unique(type(item).__name__.lower())
-            self.bound[found] = item
-            self.about.append(f"{found}: {type(item).__name__}")
-        return found
+        name = self.objects.get(id(item))
+        if name is None:
+            name = self.objects[id(item)] = self.unique(type(item).__name__.lower())
+            self.bound[name] = item
+            self.about.append(f"{name}: {type(item).__name__}")
+        return name
 
     def dtype(self, dtype: Any) -> str:
         dtype = np.dtype(dtype)

@@ -45,10 +45,10 @@ def _repeat(p: Printer, s: Statement, repeat: Repeat) -> Iterator[str]:
         yield f"{a} = np.empty({v.shape}, {p.dtype(v.dtype)})"
     k = p.unique("k")
     given = [k, *names[:n], *(f"{x}[{k}]" for x in texts[n : n + rows]), *texts[n + rows :]]
-    made = [*names[:n], *(f"{x}[{k}]" for x in names[n:])]
+    targets = [*names[:n], *(f"{x}[{k}]" for x in names[n:])]
     count = f"range({repeat.length})"
     yield f"for {k} in {f'reversed({count})' if repeat.backwards else count}:"
-    yield f"    {_assigned(made)}{name}({', '.join(given)})"
+    yield f"    {_assigned(targets)}{name}({', '.join(given)})"
 
 
 def _assigned(names: list[str]) -> str:
@@ -56,8 +56,8 @@ def _assigned(names: list[str]) -> str:
 
 
 def _choose(p: Printer, s: Statement, choose: Choose) -> Iterator[str]:
-    found = [_function(p, body, [], "branch") for body in choose.bodies]
-    for _, lines in found:
+    branches = [_function(p, body, [], "branch") for body in choose.bodies]
+    for _, lines in branches:
         yield from lines
     texts = [p.arg(x) for x in s.args]
     names = [p.name(v, "chosen") for v in s.outputs]
@@ -65,8 +65,8 @@ def _choose(p: Printer, s: Statement, choose: Choose) -> Iterator[str]:
     for k, v in enumerate(s.outputs):
         if k not in common:
             yield f"{names[k]} = np.zeros({v.shape}, {p.dtype(v.dtype)})"
-    last = len(found) - 1
-    for k, (name, _) in enumerate(found):
+    last = len(branches) - 1
+    for k, (name, _) in enumerate(branches):
         test = f"{texts[0]} <= {k}"
         yield "else:" if k == last else f"{'elif' if k else 'if'} {test}:"
         given = ", ".join(texts[1 + j] for j in choose.given[k])

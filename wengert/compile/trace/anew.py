@@ -50,12 +50,12 @@ class Anew:
 
     def named(self) -> dict[Any, Any]:
         """What it is made of, by attributes, keys and numbers."""
-        found: dict[Any, Any] = {}
+        named: dict[Any, Any] = {}
         for part in (*self.args, *self.parts):
             if isinstance(part, (list, tuple)):
-                part = dict(enumerate(part, len(found)))
-            found.update(part if type(part) is dict else {len(found): part})
-        return found
+                part = dict(enumerate(part, len(named)))
+            named.update(part if type(part) is dict else {len(named): part})
+        return named
 
 
 class Described(NamedTuple):
@@ -108,11 +108,11 @@ _VALUES = str, int, float, complex, bytes
 
 def _has_name(x: Any) -> bool:
     """Whether a function or a class is what its module has by its name."""
-    found: Any = sys.modules.get(x.__module__)
+    item: Any = sys.modules.get(x.__module__)
     for name in x.__qualname__.split("."):
-        found = getattr(found, "__dict__", {}).get(name)
-        found = found.__func__ if isinstance(found, staticmethod | classmethod) else found
-    return found is x
+        item = getattr(item, "__dict__", {}).get(name)
+        item = item.__func__ if isinstance(item, staticmethod | classmethod) else item
+    return item is x
 
 
 def described(x: Any) -> Described:
@@ -120,7 +120,9 @@ def described(x: Any) -> Described:
     kind = type(x)
     registered = registered_parts(x)
     if registered is not None:
-        return Described(functools.partial(tree.made, kind, registered[0]), ([*registered[1]],))
+        return Described(
+            functools.partial(tree.unflattened, kind, registered[0]), ([*registered[1]],)
+        )
     if kind is np.ndarray:
         return _array(x)
     for base, way in _WAYS:
@@ -152,10 +154,10 @@ def _mapping(x: Any) -> Described:
 
 
 def _fill_mapping(base: Any) -> Callable[..., None]:
-    def fill(made: Any, items: Any, named: Any) -> None:
+    def fill(mapping: Any, items: Any, named: Any) -> None:
         for key, value in items.items() if type(items) is dict else items:
-            base.__setitem__(made, key, value)
-        _attributed(made, named)
+            base.__setitem__(mapping, key, value)
+        _attributed(mapping, named)
 
     return fill
 
@@ -174,15 +176,15 @@ def _deque(x: Any) -> Described:
 
 
 def _bounded(kind: Any, most: int | None) -> Any:
-    made = deque.__new__(kind)
-    deque.__init__(made, (), most)
-    return made
+    queue = deque.__new__(kind)
+    deque.__init__(queue, (), most)
+    return queue
 
 
 def _extend(add: Callable[..., None]) -> Callable[..., None]:
-    def fill(made: Any, items: Any, named: Any) -> None:
-        add(made, items)
-        _attributed(made, named)
+    def fill(holder: Any, items: Any, named: Any) -> None:
+        add(holder, items)
+        _attributed(holder, named)
 
     return fill
 
@@ -199,9 +201,9 @@ def _named(x: Any) -> dict[str, Any]:
     return dict(attributes(x))
 
 
-def _attributed(made: Any, named: dict[str, Any]) -> None:
+def _attributed(item: Any, named: dict[str, Any]) -> None:
     for name, value in named.items():
-        object.__setattr__(made, name, value)  # which frozen ones allow too
+        object.__setattr__(item, name, value)  # which frozen ones allow too
 
 
 # ---- arrays --------------------------------------------------------------------------------------
@@ -226,27 +228,27 @@ def _copied(x: Any) -> Callable[[], Any]:
     kept, writeable = np.copy(x, order="K"), bool(x.flags.writeable)
 
     def make() -> Any:
-        made = np.copy(kept, order="K")
-        made.flags.writeable = writeable
-        return made
+        array = np.copy(kept, order="K")
+        array.flags.writeable = writeable
+        return array
 
     return make
 
 
 def _of_objects(dtype: Any, shape: Any, items: Any) -> Any:
-    made = np.empty(len(items), dtype)
+    array = np.empty(len(items), dtype)
     for k, item in enumerate(items):  # an item may be an array, which is no row of this one
-        made[k] = item
-    return made.reshape(shape)
+        array[k] = item
+    return array.reshape(shape)
 
 
 def _view(layout: Any, root: Any) -> Any:
     shape, dtype, start, strides, writeable = layout
     # The memory of one that is not written, or lies in another order, as bytes.
     memory = np.ndarray(root.nbytes, np.uint8, root.T if root.flags.f_contiguous else root)
-    made: Any = np.ndarray(shape, dtype, memory, start, strides)
-    made.flags.writeable = writeable
-    return made
+    view: Any = np.ndarray(shape, dtype, memory, start, strides)
+    view.flags.writeable = writeable
+    return view
 
 
 # ---- functions -----------------------------------------------------------------------------------
@@ -258,10 +260,10 @@ def _function(x: Any) -> Described:
     return Described(make, (x.__closure__,), _completed, parts)
 
 
-def _completed(made: Any, defaults: Any, by_name: Any, named: Any, path: str, text: Any) -> None:
-    made.__defaults__, made.__kwdefaults__ = defaults, by_name
-    made.__qualname__, made.__doc__ = path, text
-    made.__dict__.update(named)
+def _completed(f: Any, defaults: Any, by_name: Any, named: Any, path: str, text: Any) -> None:
+    f.__defaults__, f.__kwdefaults__ = defaults, by_name
+    f.__qualname__, f.__doc__ = path, text
+    f.__dict__.update(named)
 
 
 def _cell(x: Any) -> Described:
@@ -292,17 +294,17 @@ def _error(x: Any) -> Described:
 
 
 def _raisable(kind: Any, args: Any) -> Any:
-    made = kind.__new__(kind, *args)
+    error = kind.__new__(kind, *args)
     known = next(base for base in kind.__mro__ if not is_of_user(base))
-    known.__init__(made, *args)
-    return made
+    known.__init__(error, *args)
+    return error
 
 
 def _weak(x: Any) -> Described:
-    found = x() if type(x) is weakref.ReferenceType else None
-    if found is None or x.__callback__ is not None:
+    held = x() if type(x) is weakref.ReferenceType else None
+    if held is None or x.__callback__ is not None:
         raise Unmakeable("it holds weakly")
-    return Described(weakref.ref, (found,))
+    return Described(weakref.ref, (held,))
 
 
 def _refuse(x: Any) -> Described:
@@ -361,14 +363,14 @@ def _has_plain_layout(kind: type) -> bool:
     return True
 
 
-def _restored(made: Any, state: Any, items: Any, pairs: Any) -> None:
+def _restored(item: Any, state: Any, items: Any, pairs: Any) -> None:
     if state is not None:
-        if hasattr(made, "__setstate__"):
-            made.__setstate__(state)
+        if hasattr(item, "__setstate__"):
+            item.__setstate__(state)
         else:
             named, slots = state if isinstance(state, tuple) else (state, None)
-            _attributed(made, {**(named or {}), **(slots or {})})
+            _attributed(item, {**(named or {}), **(slots or {})})
     if items is not None:
-        made.extend(items)
+        item.extend(items)
     for key, value in pairs or ():
-        made[key] = value
+        item[key] = value

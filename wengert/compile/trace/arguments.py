@@ -62,11 +62,11 @@ def flatten(item: Any, leaves: list[Any], around: tuple[int, ...] = ()) -> Any:
 
     `around` has the ids of the objects that the item is in: one that it leads back to is a leaf.
     """
-    found = None if type(item) in _LEAVES or id(item) in around else opened(item)
-    if found is None:
+    container = None if type(item) in _LEAVES or id(item) in around else opened(item)
+    if container is None:
         leaves.append(item)
         return None
-    kind, keys, parts = found
+    kind, keys, parts = container
     around = (*around, id(item))
     return kind, keys, tuple([flatten(part, leaves, around) for part in parts])
 
@@ -115,18 +115,18 @@ def _built(part: Any, items: Iterator[Any]) -> Any:
     if part is None:
         return next(items)
     kind, keys, parts = part
-    made = [_built(p, items) for p in parts]
+    built = [_built(p, items) for p in parts]
     if keys is None:
-        return kind(made)
+        return kind(built)
     if type(keys) is tree.Constants:
-        return tree.made(kind, keys, made)
-    named = dict(zip(keys, made, strict=True))
+        return tree.unflattened(kind, keys, built)
+    named = dict(zip(keys, built, strict=True))
     if type(kind) is Defaulting:
         return defaultdict(kind.factory, named)
     if kind in _MAPPINGS:
         return named if kind is dict else kind(named)
     if issubclass(kind, tuple):
-        return tuple.__new__(kind, made)
+        return tuple.__new__(kind, built)
     item = kind.__new__(kind)
     for key, value in named.items():
         object.__setattr__(item, key, value)  # which a frozen one allows too
@@ -151,10 +151,10 @@ class Container:
 
     def parts(self, item: Any) -> tuple[Any, ...] | None:
         """What an object holds, if it is such a container."""
-        found = opened(item)
-        if found is None:
+        container = opened(item)
+        if container is None:
             return None
-        kind, keys, parts = found
+        kind, keys, parts = container
         fits = kind == self.kind and keys == self.keys and len(parts) == self.count
         return tuple(parts) if fits else None
 
@@ -283,12 +283,12 @@ def changeable(args: Any, kwargs: Any) -> Iterator[Any]:
 
 
 def _changeable(item: Any, around: tuple[int, ...]) -> Iterator[Any]:
-    found = None if type(item) in _LEAVES or id(item) in around else opened(item)
-    if found is None:
+    container = None if type(item) in _LEAVES or id(item) in around else opened(item)
+    if container is None:
         return
     if not isinstance(item, tuple):
         yield item
-    for part in list(found[2]):
+    for part in list(container[2]):
         yield from _changeable(part, (*around, id(item)))
 
 

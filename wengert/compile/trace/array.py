@@ -151,8 +151,8 @@ class Trace(Kind):
             return False
         with np.errstate(all="ignore"):
             replaced = s.replaced(constants.__getitem__)
-            made = s.function(*replaced.args, **replaced.kwargs)
-        for value, array in zip(s.outputs, s.results(made), strict=True):
+            returned = s.function(*replaced.args, **replaced.kwargs)
+        for value, array in zip(s.outputs, s.results(returned), strict=True):
             constants[value] = np.array(array, value.dtype)
         return True
 
@@ -272,14 +272,14 @@ class Trace(Kind):
         call = functools.partial(super().call, function)
         narrow = not keeps_numbers(function) and _are_half((*args, *kwargs.values()))
         try:
-            made = _in_single(function, call, args, kwargs) if narrow else call(args, kwargs)
+            y = _in_single(function, call, args, kwargs) if narrow else call(args, kwargs)
         except TracingError as error:
             if function not in INSTEAD:
                 raise
             raise refusals.shape_depends(f"np.{function.__name__}", INSTEAD[function]) from error
-        if type(made) is TracedArray and not made.path and made.ndim > 1 and _lays_out(function):
-            made.storage.strides = _laid_out(function, args, kwargs, made)
-        return made if function is operator.getitem else returned(function, args, made)
+        if type(y) is TracedArray and not y.path and y.ndim > 1 and _lays_out(function):
+            y.storage.strides = _laid_out(function, args, kwargs, y)
+        return y if function is operator.getitem else returned(function, args, y)
 
     def elementwise(self, function: Any, args: Any, kwargs: Any) -> Any:
         if not isinstance(function, np.ufunc):
@@ -294,11 +294,11 @@ class Trace(Kind):
     def otherwise(self, function: Any, args: Any, kwargs: Any) -> Any:
         """One statement that calls the function; its results' shapes are learned on zeros."""
         given, named = values_of(self, args), values_of(self, kwargs)
-        made = like(function, given, named, zeros)
-        if is_shaped_by_numbers(function, given, named, made):
+        likes = like(function, given, named, zeros)
+        if is_shaped_by_numbers(function, given, named, likes):
             instead = INSTEAD.get(function, "np.where(condition, a, 0)")
             return self.by_numbers(function, args, kwargs, f"np.{function.__name__}", instead)
-        several, results = results_of(made)
+        several, results = results_of(likes)
         outputs = self.append(function, given, named, [(r.shape, r.dtype) for r in results])
         arrays = tuple(map(self.array, outputs))
         return arrays if several else arrays[0]
@@ -346,13 +346,13 @@ class Trace(Kind):
 
     def lasting(self, x: Any, mapping: Any, key: Any) -> Any:
         """An array of its own, that the program reads and writes like one from outside."""
-        made = self.program.constants.get(x.value)
-        if made is None:
+        value = self.program.constants.get(x.value)
+        if value is None:
             maker = self.makers.of(x.value)
             if maker is None or maker.inputs:
                 raise refusals.Postponed
-            made = maker.function(*maker.args, **maker.kwargs)
-        return TracedArray(self, self.keep(np.array(made), mapping, key), ())
+            value = maker.function(*maker.args, **maker.kwargs)
+        return TracedArray(self, self.keep(np.array(value), mapping, key), ())
 
     def once(self, x: Any) -> Any:
         raise refusals.Postponed
@@ -406,12 +406,12 @@ def _in_single(function: Any, call: Function, args: Any, kwargs: Any) -> Any:
         nonlocal looks
         result = call(args, kwargs)
         given = [x.storage for x in arrays_in((*args, *kwargs.values())) if _is_traced(x)]
-        made = [_is_traced(x) and x.storage in given for x in arrays_in([result])]
-        looks = bool(made) and all(made) and not writes(function) and kwargs.get("out") is None
+        views = [_is_traced(x) and x.storage in given for x in arrays_in([result])]
+        looks = bool(views) and all(views) and not writes(function) and kwargs.get("out") is None
         return result
 
-    made = computed(function, wide, args, kwargs)
-    return call(args, kwargs) if looks else made
+    result = computed(function, wide, args, kwargs)
+    return call(args, kwargs) if looks else result
 
 
 def _is_traced(x: Any) -> bool:
@@ -550,9 +550,9 @@ class TracedArray(ArrayMethods):
         """A view: what `function` makes of the value, as `of_array` does of NumPy's arrays."""
         value = function(self.value)
         step = Peek(function, of_array, value.shape, value.dtype)
-        made = TracedArray(self.trace, self.storage, (*self.path, step))
-        made._value, made._seen = value, self.storage.writes
-        return made
+        view = TracedArray(self.trace, self.storage, (*self.path, step))
+        view._value, view._seen = value, self.storage.writes
+        return view
 
     @property
     def shape(self) -> Shape:
@@ -690,15 +690,15 @@ class TracedArray(ArrayMethods):
         dtype = np.dtype(dtype)
         if dtype == self.dtype and not self.weak:
             return self.copy("K") if copy else self
-        made = self.trace.array(self.trace.cast(self.value, dtype), self.trace.kept([self]))
-        made.single = self.scalar
-        return made
+        cast = self.trace.array(self.trace.cast(self.value, dtype), self.trace.kept([self]))
+        cast.single = self.scalar
+        return cast
 
     def copy(self, order: str = "C") -> TracedArray:
         strides = None if order == "C" else self.trace.kept([self])
-        made = self.trace.array(self.value, strides)
-        made.single = self.single
-        return made
+        copy = self.trace.array(self.value, strides)
+        copy.single = self.single
+        return copy
 
     def view(self, *args: Any) -> TracedArray:
         if args and np.dtype(args[0]) != self.dtype:
@@ -724,15 +724,15 @@ _VIEWS = frozenset({np.squeeze, np.transpose, np.swapaxes, np.moveaxis, np.real,
 """Functions that return of a scalar a scalar, and of an array an array."""
 
 
-def returned(function: Any, args: Any, made: Any) -> Any:
+def returned(function: Any, args: Any, result: Any) -> Any:
     """What a function has made, marked as a scalar where NumPy returns one."""
-    if type(made) is tuple or type(made) is list:
-        for item in made:
+    if type(result) is tuple or type(result) is list:
+        for item in result:
             returned(function, args, item)
-    elif type(made) is TracedArray and not made.shape and not any(made is x for x in args):
+    elif type(result) is TracedArray and not result.shape and not any(result is x for x in args):
         follows = function in _VIEWS and not (type(args[0]) is TracedArray and args[0].scalar)
-        made.single = not follows and function not in _ARRAYS
-    return made
+        result.single = not follows and function not in _ARRAYS
+    return result
 
 
 def _lays_out(function: Any) -> bool:
@@ -745,19 +745,19 @@ def _lays_out(function: Any) -> bool:
 _INDEXED = (operator.getitem, indexing.getitem)
 
 
-def _laid_out(function: Any, args: Any, kwargs: Any, made: TracedArray) -> Strides:
+def _laid_out(function: Any, args: Any, kwargs: Any, result: TracedArray) -> Strides:
     """The strides that NumPy gives a result, found by calling it on zeros that lie as these do."""
     given = [x for x in arrays_in((*args, *kwargs.values())) if type(x) is TracedArray]
-    turned = function in _INDEXED or not all(x.is_plain for x in (made, *given))
-    if not turned or any(x.storage is made.storage for x in given):
-        return made.storage.strides
+    turned = function in _INDEXED or not all(x.is_plain for x in (result, *given))
+    if not turned or any(x.storage is result.storage for x in given):
+        return result.storage.strides
     try:
         with np.errstate(all="ignore"):
             like = function(*_each_laid(args), **_each_laid(kwargs))
     except Exception:  # zeros are not what it takes
-        return made.storage.strides
-    fits = isinstance(like, np.ndarray) and like.shape == made.shape
-    return kept([like]) if fits else made.storage.strides
+        return result.storage.strides
+    fits = isinstance(like, np.ndarray) and like.shape == result.shape
+    return kept([like]) if fits else result.storage.strides
 
 
 def _each_laid(item: Any) -> Any:

@@ -141,8 +141,8 @@ class Asking(Observer):
         self._look_into(callee)
         owners = [x for x in (*args, *named.values()) if isinstance(x, CHANGEABLE)]
         if any(map(self.is_outside, owners)) and not is_ours(callee):
-            made = super()._trusted(callee, args, named)
-            return {}, (), functools.partial(self._with_containers, callee, args, named, made)
+            trusted = super()._trusted(callee, args, named)
+            return {}, (), functools.partial(self._with_containers, callee, args, named, trusted)
         return super()._trusted(callee, args, named)
 
     def _with_containers(self, callee: Any, args: Any, named: Any, really: Any) -> Any:
@@ -233,25 +233,23 @@ class Asking(Observer):
 
     def _behind_step(self, last: Step) -> tuple[Step, ...]:
         """A call after all that was done before to the objects that it is given, or to theirs."""
-        objects, wanted, found = last.uses(), set[int](), True
-        while found:
-            found = False
+        objects, wanted, grew = last.uses(), set[int](), True
+        while grew:
+            grew = False
             for number, step in enumerate(self.steps):
                 uses = step.uses() | {number}
                 if number not in wanted and uses & objects:
                     wanted.add(number)
                     objects |= uses
-                    found = True
+                    grew = True
         places = {number: place for place, number in enumerate(sorted(wanted))}
         steps = (*(self.steps[number] for number in places), last)
-        return tuple(
-            [step.filled(lambda made: Made(places[made.step], made.kind)) for step in steps]
-        )
+        return tuple([step.filled(lambda x: Made(places[x.step], x.kind)) for step in steps])
 
     def read_attribute(self, owner: Any, name: str) -> Any:
         value = super().read_attribute(owner, name)
-        made = self._made_by(owner)
-        if made is None or self.telling or callable(value):
+        maker = self._made_by(owner)
+        if maker is None or self.telling or callable(value):
             return value
         return self._decide(getattr, (owner, name), value)
 
@@ -304,17 +302,17 @@ class Asking(Observer):
             self._asked_of_made(asked)
             return value
         is_new = asked.is_copied or isinstance(asked.callee, type)
-        found = MISSING if is_new else compared(value, shared)
-        if shared and found is not MISSING:
+        seen = MISSING if is_new else compared(value, shared)
+        if shared and seen is not MISSING:
             for owner in (_owner(asked.callee), *asked.step.args):
                 self.check_held(owner)
-        if found is not MISSING:
-            value = self._tell(self._read_answer, asked, shared, found, value)
-        if found is MISSING and not (isinstance(asked.callee, type) and _is_let_go_of(value)):
+        if seen is not MISSING:
+            value = self._tell(self._read_answer, asked, shared, seen, value)
+        if seen is MISSING and not (isinstance(asked.callee, type) and _is_let_go_of(value)):
             for ran in asked.ran:
                 self.on_unobserved(ran)
-        made = is_asked(value) or is_users_class(type(value)) or isinstance(value, Iterator)
-        if not self.is_outside(value) and made:
+        is_kept = is_asked(value) or is_users_class(type(value)) or isinstance(value, Iterator)
+        if not self.is_outside(value) and is_kept:
             self._made(asked.step, value)
         else:
             self._asked_of_made(asked)
@@ -341,25 +339,25 @@ class Asking(Observer):
                 with watch.aside():
                     self._note_answer(asked, False, type(error))
 
-    def _read_answer(self, asked: Asked, shared: bool, found: Any, value: Any) -> Any:
+    def _read_answer(self, asked: Asked, shared: bool, held: Any, value: Any) -> Any:
         if self.acted_at is not None:
             self._too_late(f"{_words(asked)} is asked")
-        place = self._asked(asked, shared, found)
+        place = self._asked(asked, shared, held)
         if not shared:
-            self.conditions.note(Guard(place, found))
+            self.conditions.note(Guard(place, held))
             return value
         seen = self._seen(place, value)
         self._reach(value, None, _words(asked))
         return seen
 
-    def _note_answer(self, asked: Asked, shared: bool, found: Any) -> None:
-        self.conditions.note(Guard(self._asked(asked, shared, found), found))
+    def _note_answer(self, asked: Asked, shared: bool, seen: Any) -> None:
+        self.conditions.note(Guard(self._asked(asked, shared, seen), seen))
 
-    def _asked(self, asked: Asked, shared: bool, found: Any) -> Attribute:
+    def _asked(self, asked: Asked, shared: bool, seen: Any) -> Attribute:
         """The place of an answer."""
         known = reading(self._behind_step(asked.step), shared)
         place = Attribute(known, "answer")
-        self.readings.append((Guard(place, found), here()))
+        self.readings.append((Guard(place, seen), here()))
         return place
 
     def check_readings(self) -> None:
@@ -444,15 +442,15 @@ class Asking(Observer):
     # ---- operators ------------------------------------------------------------------------------
 
     def operands(self, left: Any, right: Any, operation: str) -> tuple[Any, Any]:
-        found = super().operands(left, right, operation)
+        operands = super().operands(left, right, operation)
         if type(left) is str and operation == "mod":
             for x in right if type(right) is tuple else (right,):
                 self.formatted(x)
-        is_decided = type(found[1]) is Decided
+        is_decided = type(operands[1]) is Decided
         if is_decided or self.telling or not (is_asked(left) or is_asked(right)):
-            return found
+            return operands
         decided = self._operator(operation, left, right)
-        return found if decided is None else (None, decided)
+        return operands if decided is None else (None, decided)
 
     def _operator(self, operation: str, *operands: Any) -> Decided | None:
         """What an operator makes of a library's objects; None if it is left to Python."""
@@ -472,12 +470,12 @@ class Asking(Observer):
         return self._operator(operation, value) or value
 
     def contains(self, item: Any, container: Any) -> Any:
-        found = super().contains(item, container)
-        if self.telling or found[0] is not container or not is_asked(container):
-            return found
+        arguments = super().contains(item, container)
+        if self.telling or arguments[0] is not container or not is_asked(container):
+            return arguments
         decided = self._operator("contains", container, item)
         if decided is None:
-            return found
+            return arguments
         return (item,) if decided.result else (), item
 
     def match_class(self, subject: Any, cls: Any, names: Any) -> tuple[Any, Any, Any]:

@@ -220,7 +220,7 @@ class Capture:
             inputs.adopt({id(g.object) for g in conditions.guards.values()})
             captured.guards = conditions.final()
             inputs.keep_used(bool(gradients))
-        captured.made = inputs.made
+        captured.begun = inputs.begun
         captured.longest, captured.kinds = self.trace.longest, self.trace.kinds
         for value, bounds in self.trace.counters.items():
             value.bounds = bounds
@@ -237,9 +237,9 @@ class Capture:
         self.trace.homes.clear()  # bodies know their trace: no cycle keeps it
         if not self.complete:
             self.trace.decide = lost
-            forget(self.inputs.made)
+            forget(self.inputs.begun)
 
 
-def forget(made: list[tuple[Any, Any]]) -> None:
-    for mapping, key in made:
+def forget(entries: list[tuple[Any, Any]]) -> None:
+    for mapping, key in entries:
         mapping.pop(key, None)

@@ -57,7 +57,7 @@ class Captured:
     """Tensors from outside of which the second lies where the first does."""
     effects: list[Put | Did] = field(default_factory=list)
     """What the function wrote into the world, in order."""
-    made: list[tuple[Any, Any]] = field(default_factory=list)
+    begun: list[tuple[Any, Any]] = field(default_factory=list)
     """Where state is kept that was made in the trace."""
     longest: int = 0
     """How many iterations the longest loop has."""
@@ -71,12 +71,12 @@ class Captured:
 
     def bases(self) -> list[Place]:
         """In what a call finds some of its results lie."""
-        found: dict[Any, None] = {}
+        bases: dict[Any, None] = {}
         for leaf in leaves_of(self.whole()):
             *_, base = leaf.chain() if type(leaf) is Part else (leaf,)
             if type(leaf) is Part and type(base) is not Output:
-                found[base] = None
-        return list(found)
+                bases[base] = None
+        return list(bases)
 
     def flags(self) -> list[Guard]:
         """That the tensors from outside which the program reads require grad as they do now."""

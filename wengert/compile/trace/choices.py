@@ -53,19 +53,19 @@ class Choice:
         self.branches = branches
         self.layers = list(map(all_joined, zip(*results, strict=True)))
         self.results = []
-        for branch, made in zip(branches, results, strict=True):
+        for branch, returned in zip(branches, results, strict=True):
             with branch:
-                self.results.append(apart(trace, made, self.layers))
+                self.results.append(apart(trace, returned, self.layers))
         results = self.results
-        found: dict[Place, None] = {}
+        around: dict[Place, None] = {}
         self.tracked = []
         for column in zip(*results, strict=True):
             places: dict[Place, None] = {}
             for branch, x in zip(branches, column, strict=True):
                 places |= reached(history_of(x), branch, {}, ())
             self.tracked.append(bool(places))
-            found |= places
-        self.targets = list(found)
+            around |= places
+        self.targets = list(around)
 
     def outputs(self) -> list[Any]:
         """What the choice as a whole returns."""
@@ -76,30 +76,30 @@ class Choice:
         outputs = chosen(self.trace, self.index, self.branches, values)
         tracked = modes.is_grad_enabled() and any(self.tracked)
         node = Chosen(self) if tracked else None
-        made: list[Any] = []
+        leaves: list[Any] = []
         for k, value in enumerate(outputs):
             array = self.trace.array(value)
             if not isinstance(self.results[0][k], Tensor):
-                made.append(array)
+                leaves.append(array)
             elif node is None or not self.tracked[k]:
-                made.append(wrap(array))
+                leaves.append(wrap(array))
             else:
-                made.append(wrap(array, Output(node, k) if k else node))
-        return together(made, self.layers)
+                leaves.append(wrap(array, Output(node, k) if k else node))
+        return together(leaves, self.layers)
 
     def pulled(self, gs: list[Any], recorded: bool) -> list[Any]:
         """The cotangents of what lies around, by a choice between sweeps."""
-        branches, found = [], []
-        for branch, made in zip(self.branches, self.results, strict=True):
+        branches, cotangents = [], []
+        for branch, returned in zip(self.branches, self.results, strict=True):
             scope = Branch(self.trace, branch.lineage)
             with scope:
-                roots = [(history_of(x), g) for x, g in zip(made, gs, strict=True)]
-                found.append(swept(roots, self.targets, recorded))
+                roots = [(history_of(x), g) for x, g in zip(returned, gs, strict=True)]
+                cotangents.append(swept(roots, self.targets, recorded))
             branches.append(scope)
-        columns = list(zip(*found, strict=True))
+        columns = list(zip(*cotangents, strict=True))
         kept = [k for k, column in enumerate(columns) if any(g is not None for g in column)]
         results: list[list[Any]] = []
-        for scope, pulled in zip(branches, found, strict=True):
+        for scope, pulled in zip(branches, cotangents, strict=True):
             results.append([])
             for k in kept:
                 like, g = next(g for g in columns[k] if g is not None), pulled[k]
@@ -123,14 +123,14 @@ def choice(
     `alike` tells of what all have returned how each of the results is made what all others are.
     """
     number = index.astype(np.int64).value
-    branches, found = [], []
+    branches, returned = [], []
     for function in functions:
         branches.append(Branch(trace))
         with branches[-1]:
-            found.append(function())
-    changes = alike(found)
+            returned.append(function())
+    changes = alike(returned)
     results = []
-    for branch, made in zip(branches, found, strict=True):
+    for branch, leaves in zip(branches, returned, strict=True):
         with branch:
-            results.append([change(x) for change, x in zip(changes, made, strict=True)])
+            results.append([change(x) for change, x in zip(changes, leaves, strict=True)])
     return Choice(trace, number, branches, results).outputs()

@@ -175,12 +175,12 @@ def _draw(world: Any, draw: Draw, /, *args: Any, **kwargs: Any) -> Any:
         return None
     if draw.like is None:
         world.refuse(f"{draw.method}() of a generator from outside is called")
-    made = world.trace.otherwise(draw, args, kwargs)
+    draws = world.trace.otherwise(draw, args, kwargs)
     sample = draw.like
     if not isinstance(sample, float | int | np.generic | np.ndarray):
         world.refuse(f"{draw.method}() of a generator from outside is called")
     if isinstance(sample, float | int) and not isinstance(sample, np.generic):
         clock = draw.place.read(()) is time
-        return number_of(made, type(sample), _STAMPS if clock else COMPUTED)
-    made.single = isinstance(sample, np.generic)
-    return made
+        return number_of(draws, type(sample), _STAMPS if clock else COMPUTED)
+    draws.single = isinstance(sample, np.generic)
+    return draws

@@ -156,22 +156,22 @@ class HandedBack:
                 if id(kind) in self.world.classes:
                     raise Unmakeable("its class is made in the function")
                 with watch.aside():
-                    made = described(item)
+                    description = described(item)
             except Unmakeable as reason:
                 raise TracingError(
                     f"a compiled function returned, or keeps, a {kind.__name__} that it has "
                     f"made, and that no call could make anew: {reason}. Make it outside."
                 ) from None
-            self.descriptions[id(item)] = item, made
+            self.descriptions[id(item)] = item, description
         return self.descriptions[id(item)][1]
 
     def _gone_through(self, *results: Any) -> list[Any]:
         """The arrays and tensors in results; notes the containers to which several lead."""
-        waiting, seen, found = [*reversed(results)], dict[int, Any](), []
+        waiting, seen, leaves = [*reversed(results)], dict[int, Any](), []
         while waiting:
             x = waiting.pop()
             if isinstance(x, (Tensor, TracedArray)):
-                found.append(x)
+                leaves.append(x)
             elif self.world.is_outside(x) or is_same_object(x):
                 continue
             elif id(x) in seen:
@@ -181,9 +181,9 @@ class HandedBack:
                 if is_plain(x):
                     waiting += reversed([*x.values()] if type(x) is dict else x)
                 else:
-                    made = self._described(x)
-                    waiting += reversed((*made.args, *made.parts))
-        return found
+                    description = self._described(x)
+                    waiting += reversed((*description.args, *description.parts))
+        return leaves
 
     def _check_makeable(self, item: Any) -> None:
         if isinstance(item, Iterator):
@@ -231,9 +231,9 @@ class HandedBack:
 
     def _find_bases(self, results: list[Any]) -> None:
         """In what the results lie that are not alone in their memory."""
-        for found in self.outside.tensors.values():
-            if found.now is found.traced and type(found.place) is Known:
-                self.bases[found.traced.storage] = found.place, found.tensor._cell
+        for entry in self.outside.tensors.values():
+            if entry.now is entry.traced and type(entry.place) is Known:
+                self.bases[entry.traced.storage] = entry.place, entry.tensor._cell
         for place, traced in self.passed.arrays.values():
             self.bases[traced.storage] = place, None
         for passed in self.passed.stand_ins.values():
@@ -295,8 +295,8 @@ class HandedBack:
         return len(self.program.outputs) - 1
 
     def _array(self, tensor: Tensor) -> Any:
-        found = self.outside.tensors.get(tensor)
-        return watch.SLOT.__get__(tensor) if found is None else found.now
+        entry = self.outside.tensors.get(tensor)
+        return watch.SLOT.__get__(tensor) if entry is None else entry.now
 
     def _check_holds_nothing(self, item: Any) -> None:
         """Later calls return the same object: it must not hold what this one computes."""
@@ -360,9 +360,9 @@ class HandedBack:
     def updates(self) -> None:
         """Write down what arrays from outside, and those passed, hold in the end."""
         updates = self.program.updates
-        for found in self.outside.tensors.values():
-            origin = found.traced.storage.origin
-            value = _final(found.now, found.traced)
+        for entry in self.outside.tensors.values():
+            origin = entry.traced.storage.origin
+            value = _final(entry.now, entry.traced)
             if value is not origin:
                 updates[origin] = value
         for _, traced in self.passed.arrays.values():

@@ -44,9 +44,9 @@ def _found(trace: Trace, x: Any, index: Any, error: Function) -> Any:
         one.single = True
         return one
     shape = _taken(x.shape, places)
-    made = x.trace.array(x.trace.record(operations.take, (x.value, places), shape, x.dtype))
-    made.single = not shape and not _has_dots(index)
-    return made
+    taken = x.trace.array(x.trace.record(operations.take, (x.value, places), shape, x.dtype))
+    taken.single = not shape and not _has_dots(index)
+    return taken
 
 
 @Trace.means(indexing.getitem)

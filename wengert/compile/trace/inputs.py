@@ -113,7 +113,7 @@ class Inputs:
         """Plain arrays that met traced ones, by id, with copies of what they held."""
         self.kept: ByIdentity[Storage, np.ndarray[Any, Any]] = ByIdentity()
         """State made in the trace, for later calls to go on with."""
-        self.made: list[tuple[Any, Any]] = []
+        self.begun: list[tuple[Any, Any]] = []
         """Where it is kept."""
 
     def add(self, place: Place, shape: Any, dtype: Any, name: str, weak: bool = False) -> Value:
@@ -202,9 +202,9 @@ class Inputs:
                 raise Specialize(place)
             return int(self.asked[place])
         with watch.aside():
-            found = int(place.read(()))
-        self.decisive.append(Guard(place, found))
-        return found
+            offset = int(place.read(()))
+        self.decisive.append(Guard(place, offset))
+        return offset
 
     def _is_array_outside(self, value: Value) -> bool:
         """Whether this is a plain array from outside, as it is at the call."""
@@ -224,7 +224,7 @@ class Inputs:
         value = self.program.input(array.shape, array.dtype, str(key))
         storage = Storage.given(value, array)
         self.kept[storage] = array
-        self.made.append((mapping, key))
+        self.begun.append((mapping, key))
         return storage
 
     def kept_array(self, array: Any) -> np.ndarray[Any, Any] | None:
@@ -328,8 +328,8 @@ class Passed:
             leaf._node = AccumulateGrad(leaf)
         if tensor.is_inference():
             leaf._origin = INFERENCE
-        made = StandIn(place, tensor, leaf, traced)
-        self.stand_ins[leaf] = self._by_place[key_of(place)] = made
+        stand_in = StandIn(place, tensor, leaf, traced)
+        self.stand_ins[leaf] = self._by_place[key_of(place)] = stand_in
         return leaf
 
     def number(self, place: Place, x: Any) -> TracedArray:
@@ -342,8 +342,8 @@ class Passed:
 
     def place_of(self, array: TracedArray) -> Place | None:
         """Where this is fetched from, if it is the array of one that is no tensor."""
-        found = (key for key, (_, traced) in self.arrays.items() if traced is array)
-        key = next((key for key in found if key not in self._by_place), None)
+        keys = (key for key, (_, traced) in self.arrays.items() if traced is array)
+        key = next((key for key in keys if key not in self._by_place), None)
         return None if key is None else self.arrays[key][0]
 
     def stand_in_for(self, tensor: Tensor) -> StandIn | None:

@@ -61,8 +61,8 @@ def _reached(f: Callable[..., int]) -> Callable[..., Bounds]:
     return lambda *bounds: _around(f(*corner) for corner in itertools.product(*bounds))
 
 
-def _around(found: Iterable[int]) -> Bounds:
-    known = list(found)
+def _around(ends: Iterable[int]) -> Bounds:
+    known = list(ends)
     return min(known), max(known)
 
 
@@ -76,8 +76,8 @@ def _divided(f: Callable[[Bounds, Bounds], Bounds]) -> Callable[[Bounds, Bounds]
 
     def rule(a: Bounds, b: Bounds) -> Bounds | None:
         sides = (b[0], min(b[1], -1)), (max(b[0], 1), b[1])
-        found = [end for low, high in sides if low <= high for end in f(a, (low, high))]
-        return _around(found) if found else None
+        ends = [end for low, high in sides if low <= high for end in f(a, (low, high))]
+        return _around(ends) if ends else None
 
     return rule
 
@@ -181,10 +181,10 @@ def result(ufunc: Any, known: list[Any], dtype: Any) -> Bounds | None:
         raise ValueError
     if dtype.kind not in "iu" or None in known:
         return None
-    found = RULES[ufunc](*known) if ufunc in RULES else None
-    if found is None or not fits(found, dtype):
+    bounds = RULES[ufunc](*known) if ufunc in RULES else None
+    if bounds is None or not fits(bounds, dtype):
         raise ValueError
-    return found
+    return bounds
 
 
 def _is_real(base: Any, exponent: Any) -> bool:

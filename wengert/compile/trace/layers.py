@@ -45,9 +45,9 @@ def layers_of(x: Any) -> Layers:
     while type(array) is BatchedArray:
         batches.append(array.level)
         array = array.raw
-    found = [(level, forward.tangent(x, level)) for level in forward.active()]
+    tangents = [(level, forward.tangent(x, level)) for level in forward.active()]
     return Layers(
-        tuple(batches), tuple([(level, layers_of(t)) for level, t in found if t is not None])
+        tuple(batches), tuple([(level, layers_of(t)) for level, t in tangents if t is not None])
     )
 
 
@@ -67,10 +67,10 @@ def joined(one: Layers, other: Layers) -> Layers:
 
 def all_joined(column: Sequence[Any]) -> Layers:
     """The layers that some leaves have together."""
-    found = Layers()
+    layers = Layers()
     for x in column:
-        found = joined(found, layers_of(x))
-    return found
+        layers = joined(layers, layers_of(x))
+    return layers
 
 
 def apart(trace: Trace, xs: Sequence[Any], layers: Sequence[Layers], axis: int = 0) -> list[Any]:

@@ -73,9 +73,9 @@ def number_of(x: Any, kind: type, limit: int = COMPUTED) -> Any:
     if bounds is None or max(map(abs, bounds)) > limit:
         bounds = -limit, limit
         require((x >= -limit) & (x <= limit), OverflowError, _too_large(limit))
-    made = x.trace.number_like(x, int)
-    made.value.bounds = bounds
-    return made
+    number = x.trace.number_like(x, int)
+    number.value.bounds = bounds
+    return number
 
 
 def _range_of(dtype: np.dtype[Any]) -> Any:

@@ -43,17 +43,17 @@ def like(function: Any, args: Any, kwargs: Any, stand_in: Callable[[Value], Any]
         return called(*mapped(args, stand_in), **mapped(kwargs, stand_in))
 
 
-def results_of(made: Any) -> tuple[bool, list[np.ndarray[Any, Any]]]:
-    several = type(made) is list or isinstance(made, tuple)
-    return several, [np.asarray(item) for item in (made if several else (made,))]
+def results_of(results: Any) -> tuple[bool, list[np.ndarray[Any, Any]]]:
+    several = type(results) is list or isinstance(results, tuple)
+    return several, [np.asarray(item) for item in (results if several else (results,))]
 
 
-def is_shaped_by_numbers(function: Any, args: Any, kwargs: Any, made: Any) -> bool:
+def is_shaped_by_numbers(function: Any, args: Any, kwargs: Any, results: Any) -> bool:
     """Whether the shapes of the results of one of NumPy's functions depend on numbers.
 
     Texts have a length, and say numbers.
     """
-    if any(r.dtype.kind in "SU" for r in results_of(made)[1]):
+    if any(r.dtype.kind in "SU" for r in results_of(results)[1]):
         return True
     if not (getattr(function, "__module__", None) or "").startswith("numpy"):
         return False
@@ -61,7 +61,7 @@ def is_shaped_by_numbers(function: Any, args: Any, kwargs: Any, made: Any) -> bo
         other = like(function, args, kwargs, _counted)
     except Exception:  # they are not what it takes
         return False
-    return [r.shape for r in results_of(made)[1]] != [r.shape for r in results_of(other)[1]]
+    return [r.shape for r in results_of(results)[1]] != [r.shape for r in results_of(other)[1]]
 
 
 def check_axis(function: Any, args: Any, axis: Any, plain: bool) -> None:

@@ -96,8 +96,8 @@ class Outside:
 
     def find(self, tensor: Tensor, array: Any) -> Found:
         """A tensor whose array is read or set."""
-        found = self.tensors.get(tensor)
-        if found is None:
+        entry = self.tensors.get(tensor)
+        if entry is None:
             number = self.passed.numbers.get(id(tensor))
             if number is not None:
                 raise Specialize(Argument(number))  # it is one too
@@ -105,8 +105,8 @@ class Outside:
             if known is not None:
                 raise Fixed(known.place)
             with watch.aside():
-                found = self._add(tensor, array)
-        return found
+                entry = self._add(tensor, array)
+        return entry
 
     def _add(self, tensor: Tensor, array: Any) -> Found:
         """A traced array in the place of an array from outside, which the program reads."""
@@ -119,13 +119,13 @@ class Outside:
             low, high = np.lib.array_utils.byte_bounds(array)
             self._spans.append((low, high, traced, array))
         history = self.history(tensor)
-        found = Found(place, tensor, array, traced, traced, history.tracked)
-        self.tensors[tensor] = found
+        entry = Found(place, tensor, array, traced, traced, history.tracked)
+        self.tensors[tensor] = entry
         if history.tracked and history._node is not None:
             if isinstance(history._node, AccumulateGrad):
                 self.conditions.hooks(history._node)
             history._node = _leaf_of(tensor, history._node)
-        return found
+        return entry
 
     def history(self, tensor: Tensor) -> History:
         known = self._histories.get(tensor)
@@ -182,22 +182,22 @@ class Outside:
 
     def gradient(self, tensor: Tensor) -> Any:
         """A tensor's gradient is read."""
-        found = self.gradients.get(tensor)
-        if found is None:
+        entry = self.gradients.get(tensor)
+        if entry is None:
             own = self._own_gradient(tensor)
-            found = self.gradients[tensor] = FoundGradient(tensor, own, own)
+            entry = self.gradients[tensor] = FoundGradient(tensor, own, own)
             passed = self.passed.stand_ins.get(tensor)
             place = Known(tensor) if passed is None else passed.place
             if not isinstance(place, Argument):
                 self.conditions.note(Guard(Gradient(place), None, equal=own is None))
-        return found.now
+        return entry.now
 
     def set_gradient(self, tensor: Tensor, gradient: Any) -> None:
-        found = self.gradients.get(tensor)
-        if found is None:
-            found = FoundGradient(tensor, self._own_gradient(tensor), None)
-            self.gradients[tensor] = found
-        found.now = gradient
+        entry = self.gradients.get(tensor)
+        if entry is None:
+            entry = FoundGradient(tensor, self._own_gradient(tensor), None)
+            self.gradients[tensor] = entry
+        entry.now = gradient
 
     def _own_gradient(self, tensor: Tensor) -> Any:
         """What the tensor has, or the one passed has that it stands for, as the signature says."""
@@ -218,16 +218,16 @@ class Outside:
 
     def shared(self) -> Iterator[tuple[Place, Place]]:
         """Tensors that lie where another does, which the program reads for both."""
-        for found in self.tensors.values():
-            first = self.inputs.places[found.traced.storage.origin]
-            if first is not found.place:
-                yield first, found.place
+        for entry in self.tensors.values():
+            first = self.inputs.places[entry.traced.storage.origin]
+            if first is not entry.place:
+                yield first, entry.place
 
     def written(self) -> Iterator[tuple[Place, int]]:
         """The tensors whose versions have gone up, one for each cell, and by how much."""
         places: dict[Cell | None, Place] = {}
-        for found in self.tensors.values():
-            places.setdefault(self.history(found.tensor)._cell, found.place)
+        for entry in self.tensors.values():
+            places.setdefault(self.history(entry.tensor)._cell, entry.place)
         for passed in self.passed.stand_ins.values():
             places.setdefault(passed.tensor._cell, passed.place)
         for cell, place in places.items():

@@ -173,13 +173,13 @@ def _address(array: np.ndarray[Any, Any]) -> int:
 
 def overlapping(arrays: list[TracedArray]) -> set[Storage]:
     """The storages of which several of these arrays see the same elements."""
-    found = set()
+    storages = set()
     known: dict[Storage, list[Any]] = {}
     roots: dict[Storage, Any] = {}
     for array in arrays:
         root = roots.setdefault(array.storage, array.storage.like())
         seen, others = array.seen_in(root), known.setdefault(array.storage, [])
         if any(np.may_share_memory(seen, other) for other in others):
-            found.add(array.storage)
+            storages.add(array.storage)
         others.append(seen)
-    return found
+    return storages

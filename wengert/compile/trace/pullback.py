@@ -32,22 +32,22 @@ class Pulled:
 
 def pull_back(capture: Capture, result: Any) -> Pulled:
     """Pull traced cotangents of the results back to everything that requires grad."""
-    made = [t for t in tensors_in(result) if capture.back.is_made(t)]
-    outs = list({id(t): t for t in made if current_node(t) is not None}.values())
+    tensors = [t for t in tensors_in(result) if capture.back.is_made(t)]
+    outs = list({id(t): t for t in tensors if current_node(t) is not None}.values())
     if not outs or not modes.is_grad_enabled():
         return Pulled()
     leaves: list[tuple[Place, Tensor]] = [
         (s.place, s.tensor) for s in capture.passed.stand_ins.values() if s.tensor.requires_grad
     ]
-    found = [f.tensor for f in capture.outside.tensors.values() if f.is_differentiable()]
-    leaves += [(Known(tensor), tensor) for tensor in found]
+    outer = [f.tensor for f in capture.outside.tensors.values() if f.is_differentiable()]
+    leaves += [(Known(tensor), tensor) for tensor in outer]
     if not leaves:
         return Pulled()
     values = [
         capture.inputs.add(Cotangent(k), t._array.shape, t._array.dtype, f"g{k}")
         for k, t in enumerate(outs)
     ]
-    for tensor in found:
+    for tensor in outer:
         capture.outside.history(tensor)._node.extras = None  # its hooks run when gradients arrive
     gs = [capture.trusted(value) for value in values]
     count = len(capture.program.statements)

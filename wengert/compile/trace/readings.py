@@ -90,44 +90,44 @@ class Step(NamedTuple):
     args: tuple[Any, ...]
     named: dict[str, Any]
 
-    def carried_out(self, made: list[Any]) -> Any:
-        callee, args, named = self.filled(lambda x: made[x.step])
+    def carried_out(self, objects: list[Any]) -> Any:
+        callee, args, named = self.filled(lambda x: objects[x.step])
         return callee(*args, **named)
 
     def uses(self) -> set[int]:
         """The steps that made what is given to this one."""
-        found: set[int] = set()
+        steps: set[int] = set()
 
-        def note(made: Made) -> Made:
-            found.add(made.step)
-            return made
+        def note(part: Made) -> Made:
+            steps.add(part.step)
+            return part
 
         self.filled(note)
-        return found
+        return steps
 
-    def filled(self, made: Callable[[Made], Any]) -> Step:
+    def filled(self, change: Callable[[Made], Any]) -> Step:
         """With something else in the place of what steps made."""
-        named = {k: filled(x, made) for k, x in self.named.items()}
-        return Step(filled(self.callee, made), tuple(filled(x, made) for x in self.args), named)
+        named = {k: filled(x, change) for k, x in self.named.items()}
+        return Step(filled(self.callee, change), tuple(filled(x, change) for x in self.args), named)
 
     def __str__(self) -> str:
         shown = [*map(_shown, self.args), *(f"{k}={_shown(x)}" for k, x in self.named.items())]
         return f"{_name(self.callee)}({', '.join(shown)})"
 
 
-def filled(x: Any, made: Callable[[Made], Any]) -> Any:
+def filled(x: Any, change: Callable[[Made], Any]) -> Any:
     """An argument, as a copy that the call may change, with what steps made in its place."""
     kind = type(x)
     if kind is Made:
-        return made(x)
+        return change(x)
     if kind is Method:
-        owner = made(x.owner)
+        owner = change(x.owner)
         return Method(owner, x.name) if type(owner) is Made else getattr(owner, x.name)
     if kind in (list, tuple, set, frozenset):
-        return kind([filled(part, made) for part in x])
+        return kind([filled(part, change) for part in x])
     if kind is np.ndarray:
         return x.copy()
-    return {k: filled(part, made) for k, part in x.items()} if kind is dict else x
+    return {k: filled(part, change) for k, part in x.items()} if kind is dict else x
 
 
 class Reading:
@@ -145,14 +145,14 @@ class Reading:
 
     @property
     def answer(self) -> Any:
-        made: list[Any] = []
+        objects: list[Any] = []
         try:
             for step in self.steps:
-                made.append(step.carried_out(made))
+                objects.append(step.carried_out(objects))
         except Exception as error:
             return type(error)
         # Kept: machine code compares an attribute that somebody holds.
-        self.latest = made[-1] if self.shared else _held(made[-1])
+        self.latest = objects[-1] if self.shared else _held(objects[-1])
         return self.latest
 
     def __str__(self) -> str:
@@ -181,8 +181,8 @@ _interned: weakref.WeakValueDictionary[Any, Reading] = weakref.WeakValueDictiona
 
 def reading(steps: tuple[Step, ...], shared: bool) -> Reading:
     """The reading of a call, the same one for the same call: it stands for a place."""
-    made = Reading(steps, shared)
-    return _interned.setdefault((shared, *map(_key_of, steps)), made)
+    new = Reading(steps, shared)
+    return _interned.setdefault((shared, *map(_key_of, steps)), new)
 
 
 def _key_of(step: Step) -> Any:
@@ -279,20 +279,20 @@ def _function(function: FunctionType, last: Callable[[Any], Any]) -> FunctionTyp
     cells = tuple([CellType(last(held_in(cell))) for cell in function.__closure__ or ()])
     defaults = function.__defaults__ and tuple(map(last, function.__defaults__))
     code, name = code_of(function), function.__name__
-    made = FunctionType(code, function.__globals__, name, defaults, cells)
+    twin = FunctionType(code, function.__globals__, name, defaults, cells)
     if function.__kwdefaults__:
-        made.__kwdefaults__ = {name: last(x) for name, x in function.__kwdefaults__.items()}
+        twin.__kwdefaults__ = {name: last(x) for name, x in function.__kwdefaults__.items()}
     for name, x in vars(function).items():
-        setattr(made, name, last(x))
-    return made
+        setattr(twin, name, last(x))
+    return twin
 
 
 def _instance(x: Any, last: Callable[[Any], Any]) -> Any:
     """An object of the user's that was made inside, with attributes that last."""
-    made = object.__new__(type(x))
+    twin = object.__new__(type(x))
     for name, part in attributes(x):
-        object.__setattr__(made, name, last(part))
-    return made
+        object.__setattr__(twin, name, last(part))
+    return twin
 
 
 def _is_function_of_c(x: Any) -> bool:
@@ -319,24 +319,24 @@ def _is_told_of(x: Any) -> bool:
     return isinstance(x, Tensor) or (is_itself(x) and not isinstance(x, FunctionType))
 
 
-def compared(made: Any, shared: bool) -> Any:
+def compared(answer: Any, shared: bool) -> Any:
     """What is compared of an answer, which others have too if it is `shared`; MISSING if nothing
     can be.
     """
-    if isinstance(made, Tensor | type | FunctionType):
+    if isinstance(answer, Tensor | type | FunctionType):
         return MISSING
     if shared:
-        return made
-    held = _held(made)
+        return answer
+    held = _held(answer)
     return MISSING if held is None or not is_seen_whole(held) else held
 
 
-def _held(made: Any) -> Any:
+def _held(answer: Any) -> Any:
     """What an object holds; of containers of plain values, which are common, a tuple."""
     try:
-        return _plain(made)
+        return _plain(answer)
     except _NotPlain:
-        return held_by(made)
+        return held_by(answer)
 
 
 class _NotPlain(Exception):

@@ -52,9 +52,9 @@ class Region(BodyNode):
 def anew(value: Any) -> Any:
     """An argument, of which the same is to be made a second time."""
     if isinstance(value, Tensor):
-        made = wrap(kind_of(value._array).anew(value._array), current_node(value))
-        forward.lend(made, value)
-        return made
+        twin = wrap(kind_of(value._array).anew(value._array), current_node(value))
+        forward.lend(twin, value)
+        return twin
     return kind_of(value).anew(value) if hasattr(type(value), "kind") else value
 
 
@@ -101,9 +101,9 @@ def region(trace: Trace, first: Run, again: Run, draws_again: bool) -> Any:
         places |= reached(history_of(leaves[k]), since, {}, ())
     node = Region(list(places), own, run_again)
     for slot, k in enumerate(own):
-        made = wrap(leaves[k]._array, Output(node, slot) if slot else node)
-        made._tangents = leaves[k]._tangents
-        leaves[k] = made
+        leaf = wrap(leaves[k]._array, Output(node, slot) if slot else node)
+        leaf._tangents = leaves[k]._tangents
+        leaves[k] = leaf
     return rebuild(tree, iter(leaves))
 
 

@@ -202,9 +202,9 @@ class Recorded:
             trace, body, inits, [*rows.values(), *hidden.values()], self.scope.length,
             not self.backwards, self, steps,
         )  # fmt: skip
-        made, totals = iter(ys), iter(sums)
+        blocks, totals = iter(ys), iter(sums)
         rest = [
-            None if not kept else next(totals) if term else next(made)
+            None if not kept else next(totals) if term else next(blocks)
             for kept, term in zip(arrived, summed, strict=True)
         ]
         return (*finals, *rest)
@@ -225,7 +225,7 @@ def started(loop: Recorded, k: int, g: Any, recorded: bool) -> Any:
 
 def reached(edge: Any, scope: Any, known: dict[Place, Any], entries: Any) -> dict[Place, None]:
     """The places that an edge in a body leads to: `known` ones of `entries`, and those around."""
-    found: dict[Place, None] = {}
+    places: dict[Place, None] = {}
     seen: set[Node] = set()
     pending = [] if edge is None else [source(edge)]
     while pending:
@@ -233,13 +233,13 @@ def reached(edge: Any, scope: Any, known: dict[Place, Any], entries: Any) -> dic
         assert node is not None
         if node in entries:
             if (node, slot) in known:
-                found[node, slot] = None
+                places[node, slot] = None
         elif not scope.began(abs(node.order)):
-            found[node, slot] = None
+            places[node, slot] = None
         elif node not in seen:
             seen.add(node)
             pending += [source(e) for e in node.edges if e is not None]
-    return found
+    return places
 
 
 def edge_to(place: Place) -> Node | Output:
@@ -284,10 +284,10 @@ def swept(roots: list[Any], places: list[Any], recorded: bool) -> list[Any]:
 
 def total(g: Any, h: Any, like: Any) -> Any:
     """The sum of two cotangents, either of which may be missing."""
-    found = engine.add(g, h)
-    if found is None:
+    added = engine.add(g, h)
+    if added is None:
         return wrap(np.zeros_like(like._array)) if isinstance(like, Tensor) else np.zeros_like(like)
-    return found
+    return added
 
 
 # ---- a loop --------------------------------------------------------------------------------------
@@ -306,8 +306,8 @@ def carried(inits: list[Any], run: Callable[[list[Layers]], Any]) -> Any:
     while True:
         try:
             return run(layers)
-        except Wider as found:
-            layers = found.layers
+        except Wider as wider:
+            layers = wider.layers
 
 
 def check_layers(layers: list[Layers], news: list[Any]) -> None:
@@ -347,10 +347,10 @@ def repeated(
             index = index + first[0] if any(first[1:]) else index
             state = [inside(trace, scope.carries, x, recorded) for x in starts]
             given = [inside(trace, scope.rows, x, recorded, row=True) for x in rows]
-            made = body(index, together(state, layers), together(given, row_layers))
-            check_layers(layers, made.state)
-            kinds = layers, list(map(layers_of, made.rows)), list(map(layers_of, made.terms))
-            leaves = made.state, made.rows, made.terms
+            turn = body(index, together(state, layers), together(given, row_layers))
+            check_layers(layers, turn.state)
+            kinds = layers, list(map(layers_of, turn.rows)), list(map(layers_of, turn.terms))
+            leaves = turn.state, turn.rows, turn.terms
             state, ys, terms = [apart(trace, *pair) for pair in zip(leaves, kinds, strict=True)]
             terms = [term(trace, scope, t, recorded) for t in terms]
         trace.counters[scope.index] = 0, length - 1
@@ -384,15 +384,15 @@ def _with_history(loop: Recorded, arrays: list[TracedArray], insides: list[Any])
     """The results as what they are inside of the body: arrays, or tensors of the loop's node."""
     tracked = modes.is_grad_enabled() and any(loop.results)
     node = Repeated(loop, loop.edges()) if tracked else None
-    made: list[Any] = []
+    results: list[Any] = []
     for k, (array, inside) in enumerate(zip(arrays, insides, strict=True)):
         if not isinstance(inside, Tensor):
-            made.append(array)
+            results.append(array)
         elif node is None or not loop.results[k]:
-            made.append(wrap(array))
+            results.append(wrap(array))
         else:
-            made.append(wrap(array, Output(node, k) if k else node))
-    return made
+            results.append(wrap(array, Output(node, k) if k else node))
+    return results
 
 
 def array_of(x: Any) -> TracedArray:

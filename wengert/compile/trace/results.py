@@ -42,15 +42,15 @@ def parts_of(container: Any) -> Iterable[Any]:
 
 def tensors_in(item: Any) -> list[Tensor]:
     """The tensors in nested containers, in order; a container may hold itself."""
-    waiting, seen, found = [item], dict[int, Any](), []
+    waiting, seen, tensors = [item], dict[int, Any](), []
     while waiting:
         x = waiting.pop()
         if isinstance(x, Tensor):
-            found.append(x)
+            tensors.append(x)
         elif id(x) not in seen:
             seen[id(x)] = x
             waiting += reversed([*parts_of(x)])
-    return found
+    return tensors
 
 
 def sequence(kind: type, parts: list[Any]) -> Any:
@@ -97,22 +97,22 @@ def filled(structure: Any, value_of: Callable[[Any], Any]) -> Any:
     return _filled(structure, value_of, {})
 
 
-def _filled(structure: Any, value_of: Callable[[Any], Any], made: dict[int, Any]) -> Any:
-    """Its objects are `made` once, however many lead to them."""
+def _filled(structure: Any, value_of: Callable[[Any], Any], objects: dict[int, Any]) -> Any:
+    """Its `objects` are made once, however many lead to them."""
     kind = type(structure)
     if isinstance(structure, LEAVES):
         return value_of(structure)
     if kind is dict:
-        return {key: _filled(part, value_of, made) for key, part in structure.items()}
+        return {key: _filled(part, value_of, objects) for key, part in structure.items()}
     if isinstance(structure, (list, tuple)):
-        return sequence(kind, [_filled(part, value_of, made) for part in structure])
+        return sequence(kind, [_filled(part, value_of, objects) for part in structure])
     if kind is not Anew:
         return structure
-    if id(structure) not in made:
-        args = [_filled(part, value_of, made) for part in structure.args]
-        if id(structure) not in made:  # nor by what it is made of
-            made[id(structure)] = structure.make(*args)
-            parts = [_filled(part, value_of, made) for part in structure.parts]
+    if id(structure) not in objects:
+        args = [_filled(part, value_of, objects) for part in structure.args]
+        if id(structure) not in objects:  # nor by what it is made of
+            objects[id(structure)] = structure.make(*args)
+            parts = [_filled(part, value_of, objects) for part in structure.parts]
             if structure.fill is not None:
-                structure.fill(made[id(structure)], *parts)
-    return made[id(structure)]
+                structure.fill(objects[id(structure)], *parts)
+    return objects[id(structure)]

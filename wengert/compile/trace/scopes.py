@@ -195,14 +195,14 @@ class Scope:
                 self._save(v, Value((self.length, *v.shape), v.dtype))
         return self.saved[v]
 
-    def _save(self, v: Value, made: Value) -> None:
+    def _save(self, v: Value, output: Value) -> None:
         """One more result of the statement: what is saved of `v`."""
         assert self.statement is not None
-        self.saved[v] = made
-        self.statement.outputs = (*self.statement.outputs, made)
+        self.saved[v] = output
+        self.statement.outputs = (*self.statement.outputs, output)
         if self.parent is not None and self.parent not in self.trace.scopes:
-            self.trace.homes[made] = self.parent
-            self.parent.made[made] = self.statement
+            self.trace.homes[output] = self.parent
+            self.parent.made[output] = self.statement
 
 
 class Branch(Scope):
@@ -234,12 +234,12 @@ class Branch(Scope):
         """What this branch computed, as one more result of the choice."""
         assert self.statement is not None
         if v not in self.saved:
-            made = Value(v.shape, v.dtype)
+            rows = Value(v.shape, v.dtype)
             choose: Any = self.statement.function
             choose.bodies[self.number].outputs.append(v)
             choose.makes[self.number].append(len(self.statement.outputs))
-            choose.likes.append(made)
-            self._save(v, made)
+            choose.likes.append(rows)
+            self._save(v, rows)
         return self.saved[v]
 
 

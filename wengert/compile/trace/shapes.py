@@ -201,13 +201,13 @@ def _slice_of(x: TracedArray) -> _Slice | None:
 def _slab(trace: Trace, first: Any, n: int, axis: int) -> Any:
     """n slices from the first on, along `axis`."""
     storage, path, before, k, behind, shape = first
-    found = len(before)
+    at = len(before)
     args = (*before, slice(k, k + n, 1), *behind)
-    shape = (*shape[:found], n, *shape[found:])
+    shape = (*shape[:at], n, *shape[at:])
     slab = TracedArray(trace, storage, path).look(operations.view, args, shape)
-    order = [k for k in range(len(shape)) if k != found]
-    order.insert(axis, found)
-    return slab if found == axis else np.transpose(slab, order)
+    order = [k for k in range(len(shape)) if k != at]
+    order.insert(axis, at)
+    return slab if at == axis else np.transpose(slab, order)
 
 
 @Trace.means(np.tile)
@@ -275,14 +275,14 @@ def _as_strided(trace: Trace, x: Any, size: Any, stride: Any, offset: int, layou
     own = shapes.places(x.shape, layout, 0).reshape(-1)
     wanted = shapes.places(size, stride, offset)
     order = np.argsort(own, kind="stable")
-    found = np.minimum(np.searchsorted(own[order], wanted), max(own.size - 1, 0))
-    if wanted.size and (not own.size or (own[order][found] != wanted).any()):
+    places = np.minimum(np.searchsorted(own[order], wanted), max(own.size - 1, 0))
+    if wanted.size and (not own.size or (own[order][places] != wanted).any()):
         raise TracingError(
             f"as_strided in a compiled function at\n  {line_of(*here())}\n"
             "It shows memory in which the tensor itself has no elements: take the view of the "
             "whole tensor that this is a part of."
         )
-    index = order[found] if own.size else wanted
+    index = order[places] if own.size else wanted
 
     def value_of(value: Value) -> Value:
         flat: Any = np.reshape(trace.array(value), (-1,))

@@ -45,9 +45,9 @@ def _made(key: Any, shape: Any, dtype: Any) -> Any:
         return ones
     if key[0] is not Tensor:
         return key[0](ones[()])
-    made, (requires_grad, is_leaf) = wrap(ones), key[3:]
+    tensor, (requires_grad, is_leaf) = wrap(ones), key[3:]
     if not requires_grad:
-        return made
-    made.requires_grad_()
+        return tensor
+    tensor.requires_grad_()
     with modes.enable_grad():
-        return made if is_leaf else made.clone()
+        return tensor if is_leaf else tensor.clone()

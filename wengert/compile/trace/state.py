@@ -55,12 +55,12 @@ def held_by(x: Any, changeable: list[tuple[Any, tuple[Any, ...]]] | None = None)
     A list is given all containers that can be changed, with what each contains.
     """
     seen: dict[int, tuple[int, Any]] = {}
-    found = _held(x, seen)
+    held = _held(x, seen)
     if changeable is not None:
         known = [part for _, part in seen.values()]
         known += [own for part in known if type(own := getattr(part, "__dict__", None)) is dict]
         changeable += [(part, contents(part)) for part in known if isinstance(part, CHANGEABLE)]
-    return None if type(found) is Held and found.names == (HIDDEN,) else found
+    return None if type(held) is Held and held.names == (HIDDEN,) else held
 
 
 HIDDEN = "hidden"

@@ -27,8 +27,8 @@ def _where(trace: Trace, condition: Any, *choices: Any) -> Any:
     dtype = np.result_type(*(promotable(x) for x in (a, b)))
     shape = np.broadcast_shapes(c.shape, shape_of(a), shape_of(b))
     args = (c, trace.cast(a, dtype), trace.cast(b, dtype))
-    made = trace.record(np.where, args, shape, dtype)
-    return trace.array(made, trace.kept([condition, *choices]))
+    value = trace.record(np.where, args, shape, dtype)
+    return trace.array(value, trace.kept([condition, *choices]))
 
 
 @Trace.means(np.divmod)
@@ -45,8 +45,8 @@ def _modf(trace: Trace, x: Any) -> Any:
 @Trace.means(neural.erf)
 def _erf(trace: Trace, x: Any) -> Any:
     value = trace.as_array(x).value
-    made = trace.applied(operations.erf, [value])  # of half precision in single
-    return trace.array(trace.cast(made, value.dtype) if value.dtype.kind == "f" else made)
+    y = trace.applied(operations.erf, [value])  # of half precision in single
+    return trace.array(trace.cast(y, value.dtype) if value.dtype.kind == "f" else y)
 
 
 # ---- one statement ----------------------------------------------------------------------------

@@ -137,9 +137,9 @@ def _changes(cls: type, method: str) -> _Changes:
     return _Changes(getattr(cls, method))
 
 
-def stands_in(found: Any) -> bool:
+def stands_in(value: Any) -> bool:
     """Whether this is in the place of what a class has while somebody traces."""
-    return isinstance(found, (_Watched, _Attributes, _Changes, _Does))
+    return isinstance(value, (_Watched, _Attributes, _Changes, _Does))
 
 
 _WATCHED = [

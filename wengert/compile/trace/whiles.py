@@ -111,7 +111,7 @@ class Chained(BodyNode):
         """The cotangents of the edges, by one more loop for each of the chain."""
         chain = list(self.chain)
         hidden: dict[tuple[Sweep, int], list[Any]] = {}
-        found: dict[Sweep, list[Any]] = {}
+        pulled: dict[Sweep, list[Any]] = {}
         for sweep in reversed(self.chain):
             loop = sweep.loop
             if sweep is self.chain[-1]:
@@ -119,10 +119,10 @@ class Chained(BodyNode):
             elif any((sweep, k) in hidden for k in loop.alive):
                 begun = [started(loop, k, None, recorded) for k in loop.alive]
             else:
-                found[sweep] = [None] * len(sweep.edges())
+                pulled[sweep] = [None] * len(sweep.edges())
                 continue
-            found[sweep] = _pulled(chain, sweep, self.count, begun, hidden, recorded)
-        return [g for sweep in self.chain for g in found[sweep]]
+            pulled[sweep] = _pulled(chain, sweep, self.count, begun, hidden, recorded)
+        return [g for sweep in self.chain for g in pulled[sweep]]
 
 
 def until(
@@ -145,9 +145,9 @@ def until(
             holds = array_of(test(state)).value
         try:
             with scope:
-                made = body(state)
-                check_layers(layers, made)
-                news = apart(trace, made, layers)
+                after = body(state)
+                check_layers(layers, after)
+                news = apart(trace, after, layers)
         except Exception:
             asking.abandon()
             raise
@@ -186,14 +186,14 @@ def _results(chain: list[Sweep], outputs: Any, count: Value, news: list[Any]) ->
     trace = loop.scope.trace
     tracked = modes.is_grad_enabled() and any(loop.results)
     node = Chained(chain, count) if tracked else None
-    made: list[Any] = []
+    results: list[Any] = []
     for k, (value, new) in enumerate(zip(outputs, news, strict=True)):
         # Where no iteration runs, the final state is the first.
         depends = loop.results[k] or k in loop.alive
         edge = None if node is None or not depends else Output(node, k) if k else node
         array = trace.array(value)
-        made.append(wrap(array, edge) if isinstance(new, Tensor) else array)
-    return made
+        results.append(wrap(array, edge) if isinstance(new, Tensor) else array)
+    return results
 
 
 def _pulled(
@@ -223,15 +223,15 @@ def _pulled(
             state = together([inside(trace, scope.carries, x, own) for x in starts], layers)
             roots = list(zip([loop.news[k] for k in loop.alive], state, strict=True))
             pulled = swept(roots, places, recorded)
-            made = []
+            totals = []
             for k, g, like in zip(loop.alive, pulled, state, strict=False):
                 for h in hidden.get((sweep, k), ()):
                     g = engine.add(g, h)
-                made.append(total(g, None, like))
-            check_layers(layers, made)
+                totals.append(total(g, None, like))
+            check_layers(layers, totals)
             sums = [g for g in pulled[n:m] if g is not None]
             kinds = [*layers, *map(layers_of, sums)]
-            parts = apart(trace, [*made, *sums], kinds)
+            parts = apart(trace, [*totals, *sums], kinds)
             news, terms = parts[: len(starts)], parts[len(starts) :]
             news += [term(trace, scope, g, own) for g in terms]
             seen = _computed(trace, pulled[m:])
@@ -252,8 +252,8 @@ def _computed(trace: Trace, gs: list[Any]) -> list[Any]:
     parts = apart(trace, arrived, kinds)
     for part in parts:
         _ = array_of(part).value
-    made = iter(together(parts, kinds))
-    return [None if g is None else next(made) for g in gs]
+    leaves = iter(together(parts, kinds))
+    return [None if g is None else next(leaves) for g in gs]
 
 
 def _lineage(chain: list[Sweep]) -> tuple[Scope, ...]:
@@ -309,15 +309,15 @@ def _blocks(trace: Trace, chain: list[Sweep], read: set[Value]) -> dict[int, Val
 
     They are not where they were made in another loop's iterations: each would have to keep them.
     """
-    found: dict[int, Value] = {}
+    blocks: dict[int, Value] = {}
     numbered = [(sweep, k) for sweep in chain for k in range(len(sweep.carries))]
     for number, (sweep, k) in enumerate(numbered):
         if sweep.carries[k] in read:
             beside = any(s is sweep.statement for s in trace.program.statements)
             if not beside or not room(sweep.carries):
                 return {}
-            found[number] = sweep.carries[k]
-    for number in found:
+            blocks[number] = sweep.carries[k]
+    for number in blocks:
         sweep, k = numbered[number]
-        found[number] = sweep.keep(k)
-    return found
+        blocks[number] = sweep.keep(k)
+    return blocks

@@ -330,11 +330,11 @@ class World(Iterating):
             if base.__module__ in _FIXED:
                 break
             names = dictionary_of(base)
-            found = names.get(name, MISSING)
-            if watch.stands_in(found):
+            value = names.get(name, MISSING)
+            if watch.stands_in(value):
                 break
-            self.conditions.note(Guard(Item(names, name), found))
-            if found is not MISSING:
+            self.conditions.note(Guard(Item(names, name), value))
+            if value is not MISSING:
                 break
 
     def _past(self, around: Any, name: str, value: Any) -> Any:
@@ -493,10 +493,10 @@ class World(Iterating):
     def looped(self, items: Any, *rest: Any) -> Any:
         from wengert.control.rolled import rolling
 
-        found, site = self.iterated(items), rest[-1]
+        iterated, site = self.iterated(items), rest[-1]
         if self.unrolled is None or self.telling:
-            return found
-        return rolling(self, items, site, rest[:-1]) or found
+            return iterated
+        return rolling(self, items, site, rest[:-1]) or iterated
 
     # ---- what the program sees ------------------------------------------------------------------
 
@@ -572,17 +572,17 @@ class World(Iterating):
             return named, args, functools.partial(self._number, callee)
         answer = drawn(callee, args, named, self)
         if answer is None:
-            made = super()._trusted(callee, args, named)
+            trusted = super()._trusted(callee, args, named)
         else:
             for value in (*args, *named.values()):
                 self._given(value, callee)
-            made = named, args, answer
+            trusted = named, args, answer
         if (callee is zip or callee is enumerate) and self.unrolled is not None:
             from wengert.control.rolled import together
 
             joined = together(callee, *args, **named)
-            return made if joined is None else ({}, (), lambda: joined)
-        return made
+            return trusted if joined is None else ({}, (), lambda: joined)
+        return trusted
 
     def _number(self, kind: type, x: Any) -> Any:
         """What `float(x)` and its like make."""
@@ -749,8 +749,8 @@ def is_where_texts_go(owner: Any) -> bool:
 
 def is_computed(owner: Any, name: str) -> bool:
     """Whether an attribute is what code of the owner's class makes of its state."""
-    found = static(type(owner), name)
-    return hasattr(type(found), "__set__")
+    member = static(type(owner), name)
+    return hasattr(type(member), "__set__")
 
 
 def _mapping_behind(owner: Any) -> dict[Any, Any] | None:

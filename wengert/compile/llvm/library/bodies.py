@@ -104,8 +104,8 @@ class Frame(scratch.Scratch):
 
     def constant(self, array: np.ndarray) -> V:
         name = self.module.get_unique_name(f"{self.name}.constant")
-        made = scratch.constant(self.module, name, np.ascontiguousarray(array).tobytes())
-        return self.b.gep(made, [I64(0)], inbounds=True, source_etype=BYTE)
+        data = scratch.constant(self.module, name, np.ascontiguousarray(array).tobytes())
+        return self.b.gep(data, [I64(0)], inbounds=True, source_etype=BYTE)
 
     def call(self, name: str, result: ir.Type, arguments: list[V]) -> V:
         return functions.call(self.b, name, result, arguments)
@@ -133,12 +133,12 @@ def _repeat(frame: Frame, repeat: Repeat) -> None:
     table, carries, rows = entries.table, repeat.carries, repeat.rows
     index = frame.room(8)
     entries.set(table.input(0), index)
-    results, made = frame.outputs[:carries], frame.outputs[carries:]
+    results, lies = frame.outputs[:carries], frame.outputs[carries:]
     values, moves = plan.inputs[1 : 1 + carries], repeat.moves
     first, following = (repeat.length - 1, -1) if repeat.backwards else (0, 1)
     begins = list(results)
     for i, j in moves.items():
-        begins[i] = _far(b, made[j], I64(first * values[i].nbytes))
+        begins[i] = _far(b, lies[j], I64(first * values[i].nbytes))
     for k, at in enumerate(frame.state(frame.inputs, values, begins), 1):
         entries.set(table.input(k), at)
     for k, at in enumerate(frame.inputs[carries + rows :]):
@@ -147,9 +147,9 @@ def _repeat(frame: Frame, repeat: Repeat) -> None:
         (table.input(1 + carries + k), frame.inputs[carries + k], plan.inputs[1 + carries + k])
         for k in range(rows)
     ]
-    moving += [(table.input(1 + i), made[j], values[i]) for i, j in moves.items()]
+    moving += [(table.input(1 + i), lies[j], values[i]) for i, j in moves.items()]
     moving += [
-        (table.output(j), made[j], v) for j, v in enumerate(plan.outputs) if j not in moves.values()
+        (table.output(j), lies[j], v) for j, v in enumerate(plan.outputs) if j not in moves.values()
     ]
 
     def once(t: V) -> V:
@@ -160,7 +160,7 @@ def _repeat(frame: Frame, repeat: Repeat) -> None:
         is_last = b.icmp_unsigned("==", t, I64(repeat.length - 1))
         for i, j in moves.items():
             far = b.mul(b.add(k, I64(following)), I64(values[i].nbytes))
-            entries.set(table.output(j), b.select(is_last, results[i], _far(b, made[j], far)))
+            entries.set(table.output(j), b.select(is_last, results[i], _far(b, lies[j], far)))
         return frame.run(0, entries)
 
     breath = Breath(frame) if repeat.lasts else None

@@ -274,13 +274,13 @@ class Remainder:
 
 
 def _remainders(axis: Axis) -> list[Remainder]:
-    found = []
+    remainders = []
     for r in range(min(axis.stride, axis.size)):
         first, phase = divmod(r + axis.padding, axis.stride)
         taps = (divmod(k * axis.dilation, axis.stride) for k in range(axis.kernel))
         reach = tuple((k, first - ahead) for k, (ahead, at) in enumerate(taps) if at == phase)
-        found.append(Remainder(len(range(r, axis.size, axis.stride)), reach))
-    return found
+        remainders.append(Remainder(len(range(r, axis.size, axis.stride)), reach))
+    return remainders
 
 
 def _seen(axis: Axis, remainders: list[Remainder]) -> Axis:

@@ -329,13 +329,13 @@ def _gemm(builder: Any, p: Matrices, call: Gemm, pointers: list[Any]) -> None:
 def _constant(module: ir.Module, kind: Any, value: Any) -> Any:
     """The address of a constant: BLAS takes all its arguments by address."""
     name = f"constant {kind} {value}"
-    found = module.globals.get(name)
-    if found is None:
-        found = ir.GlobalVariable(module, kind, name)
-        found.linkage = "internal"
-        found.global_constant = True
-        found.initializer = ir.Constant(kind, value)
-    return found
+    constant = module.globals.get(name)
+    if constant is None:
+        constant = ir.GlobalVariable(module, kind, name)
+        constant.linkage = "internal"
+        constant.global_constant = True
+        constant.initializer = ir.Constant(kind, value)
+    return constant
 
 
 # ---- complex numbers without BLAS ---------------------------------------------------------------

@@ -69,8 +69,8 @@ def _pool(step: Call, names: str, arrays: str, wide: str) -> Pool | None:
     images = [Image.of(layouts[place], len(given["kernel"])) for place in places]
     if None in images or len({layout.dtype for layout in layouts}) != 1:
         return None
-    found = dict(zip((*inputs, result), images, strict=True))
-    sizes = found[wide].shape[2:]  # type: ignore[union-attr]
+    layout_of = dict(zip((*inputs, result), images, strict=True))
+    sizes = layout_of[wide].shape[2:]  # type: ignore[union-attr]
     kernel, stride = pair(given["kernel"], 1), pair(given["stride"], 1)
     padding, out = pair(given["padding"], 0), pair(given["out"], 1)
     dilation = pair(given.get("dilation", (1,) * len(given["kernel"])), 1)

@@ -209,14 +209,14 @@ class _Emitter:
         self, pointers: list[V], lanes: int, strides: Sequence[int], active: int
     ) -> tuple[Any, ...]:
         """The inputs' next elements, in the output's dtype."""
-        found = []
+        elements = []
         for p, stride, dtype in zip(pointers[:-1], strides, self.scan.dtypes, strict=False):
             if lanes and not stride:
                 x = splat(self.b, load(self.b, p, dtype, 0, 0, 1), lanes)
             else:
                 x = load(self.b, p, dtype, lanes, stride, active)
-            found.append(cast(self.b, x, dtype, self.dtype))
-        return tuple(found)
+            elements.append(cast(self.b, x, dtype, self.dtype))
+        return tuple(elements)
 
     def _write(self, value: V, pointers: list[V], lanes: int, stride: int, active: int) -> None:
         store(self.b, value, pointers[-1], self.dtype, lanes, stride, active)

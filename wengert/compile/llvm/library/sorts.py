@@ -113,9 +113,9 @@ def _axis(step: Call) -> tuple[int, Layout, Layout] | None:
 
 def argsort(module: ir.Module, step: Call) -> ir.Function:
     """The function of an argsort."""
-    found = _axis(step)
-    assert found is not None
-    axis, x, out = found
+    parts = _axis(step)
+    assert parts is not None
+    axis, x, out = parts
     name = _name("argsort", axis, x.shape, x.strides, x.dtype, out.strides)
     known = module.globals.get(name)
     if known is not None:
@@ -193,14 +193,14 @@ class _Ranks:
         def count(j: V, ranks: list[V]) -> list[V]:
             other = splat(b, load(b, offset(b, self.keys, j, _KEYS), _KEYS, 0, 1, 1), lanes)
             here = splat(b, j, lanes)
-            found = []
+            counts = []
             for key, place, rank in zip(mine, places, ranks, strict=True):
                 less = b.icmp_unsigned("<", other, key)
                 if not self.compound:
                     tie = b.icmp_unsigned("==", other, key)
                     less = b.or_(less, b.and_(tie, b.icmp_unsigned("<", here, place)))
-                found.append(b.sub(rank, b.sext(less, rank.type)))
-            return found
+                counts.append(b.sub(rank, b.sext(less, rank.type)))
+            return counts
 
         ranks = fold(b, self.count, [like(key, 0) for key in mine], count)
         for rank, place, active in zip(ranks, places, actives, strict=True):
@@ -349,9 +349,9 @@ def _search(step: Call) -> tuple[Layout, Layout, Layout, str, np.dtype] | None:
 
 def searchsorted(module: ir.Module, step: Call) -> ir.Function:
     """The function of a searchsorted."""
-    found = _search(step)
-    assert found is not None
-    row, sought, out, side, dtype = found
+    parts = _search(step)
+    assert parts is not None
+    row, sought, out, side, dtype = parts
     order = list(step.inputs)
     picks = [order.index(v) for v in step.statement.args[:2]]
     content = (row.shape, row.strides, row.dtype, sought.shape, sought.strides, sought.dtype)

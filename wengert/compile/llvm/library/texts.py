@@ -88,11 +88,11 @@ def _word(b: B, pointer: Any, at: int, kind: Any) -> Any:
 
 def tree(function: Function) -> ast.FunctionDef:
     """The text of a function, without its documentation."""
-    (found,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
-    assert isinstance(found, ast.FunctionDef)
-    if isinstance(found.body[0], ast.Expr):
-        del found.body[0]
-    return found
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(definition, ast.FunctionDef)
+    if isinstance(definition.body[0], ast.Expr):
+        del definition.body[0]
+    return definition
 
 
 def returns(function: Function) -> bool:
@@ -115,12 +115,12 @@ def _names(function: Function) -> list[Any]:
 
 
 def _called(function: Function) -> list[Function]:
-    found: list[Function] = []
+    called: list[Function] = []
     for names in _names(function):
         for thing in names.values():
-            if getattr(thing, "within_loops", False) and thing not in found:
-                found += [thing, *_called(thing)]
-    return found
+            if getattr(thing, "within_loops", False) and thing not in called:
+                called += [thing, *_called(thing)]
+    return called
 
 
 def _constants(function: Function) -> list[Any]:
@@ -136,19 +136,19 @@ def define(
     object its data, its dimensions and its strides are.
     """
     types = [POINTER if isinstance(k, np.dtype) else element(CLASSES[k]) for k in kinds]
-    made = ir.Function(module, ir.FunctionType(I64, types), "loops")
-    made.attributes.add("nounwind")
-    entry = ir.IRBuilder(made.append_basic_block("entry"))
-    b = ir.IRBuilder(made.append_basic_block("body"))
+    code = ir.Function(module, ir.FunctionType(I64, types), "loops")
+    code.attributes.add("nounwind")
+    entry = ir.IRBuilder(code.append_basic_block("entry"))
+    b = ir.IRBuilder(code.append_basic_block("body"))
     values: list[Any] = [
         Array(entry, x, k, offsets) if isinstance(k, np.dtype) else Number(x, CLASSES[k])
-        for x, k in zip(made.args, kinds, strict=True)
+        for x, k in zip(code.args, kinds, strict=True)
     ]
     text = _Text(entry, b, function, values)
-    found = text.run()
-    b.ret(I64(0) if found is None else text.in_dtype(found, INT))
-    entry.branch(made.blocks[1])
-    return made
+    result = text.run()
+    b.ret(I64(0) if result is None else text.in_dtype(result, INT))
+    entry.branch(code.blocks[1])
+    return code
 
 
 class _Text:
@@ -311,10 +311,10 @@ class _Text:
             axis = ast.literal_eval(e.slice)
             return Number(self.value(e.value.value).size(axis), INT)
         array, address = self._place(e)
-        found = self.b.load(address, typ=stored(array.dtype), align=1)
+        x = self.b.load(address, typ=stored(array.dtype), align=1)
         if array.dtype.kind == "b":
-            found = self.b.icmp_unsigned("!=", found, BYTE(0))
-        return Number(found, array.dtype)
+            x = self.b.icmp_unsigned("!=", x, BYTE(0))
+        return Number(x, array.dtype)
 
     def _place(self, e: ast.Subscript) -> tuple[Array, Any]:
         array = self.value(e.value)
@@ -334,21 +334,21 @@ class _Text:
 
     def compared(self, e: ast.Compare) -> Number:
         sides = [self.value(x) for x in (e.left, *e.comparators)]
-        found: Any = None
+        all_hold: Any = None
         for op, x, y in zip(e.ops, sides, sides[1:], strict=False):
             holds = self._applied(_COMPARED[type(op)], [x, y], BOOL).value
-            found = holds if found is None else self.b.and_(found, holds)
-        return Number(found, BOOL)
+            all_hold = holds if all_hold is None else self.b.and_(all_hold, holds)
+        return Number(all_hold, BOOL)
 
     def logical(self, e: ast.BoolOp) -> Number:
         """What stands behind is computed only where it is asked for: it may read memory."""
         b, room = self.b, self.entry.alloca(element(BOOL))
         after = b.append_basic_block()
         for k, part in enumerate(e.values):
-            b.store(found := self._truth(part), room)
+            b.store(truth := self._truth(part), room)
             if k + 1 < len(e.values):
                 more = b.append_basic_block()
-                b.cbranch(found, *((more, after) if isinstance(e.op, ast.And) else (after, more)))
+                b.cbranch(truth, *((more, after) if isinstance(e.op, ast.And) else (after, more)))
                 b.position_at_end(more)
         b.branch(after)
         b.position_at_end(after)
@@ -384,8 +384,8 @@ class _Text:
         if name == "divide" and dtype.kind != "f":
             args, dtype = [Number(self.in_dtype(x, FLOAT), FLOAT) for x in args], FLOAT
         values = [x.value for x in args]
-        made = apply(self.b, name, result or dtype, (dtype,) * len(args), values)
-        return Number(made, result or dtype)
+        value = apply(self.b, name, result or dtype, (dtype,) * len(args), values)
+        return Number(value, result or dtype)
 
     def _alike(self, args: list[Number]) -> list[Number]:
         """Numbers in one dtype: floats before integers, the wider ones; weak ones follow."""

@@ -261,10 +261,10 @@ def _text(folder: Path) -> str:
     if known is not None:
         return known.decode()
     texts = b"".join([Path(file).read_bytes() for file in files])
-    made = cache.digest(texts, 20).hex()
+    digest = cache.digest(texts, 20).hex()
     if max(s.st_ctime for s in states) < time.time() - _CLOCK:
-        cache.write(key, made.encode())
-    return made
+        cache.write(key, digest.encode())
+    return digest
 
 
 _CLOCK = 2.0
@@ -274,10 +274,10 @@ _CLOCK = 2.0
 def _files(folder: Any) -> Iterator[str]:
     """The paths of Python's files in a folder and those in it."""
     try:
-        found = list(os.scandir(folder))
+        entries = list(os.scandir(folder))
     except OSError:
         return
-    for entry in found:
+    for entry in entries:
         if entry.is_dir() and entry.name != "__pycache__":
             yield from _files(entry.path)
         elif entry.name.endswith(".py"):

@@ -244,11 +244,11 @@ def _gathered(b: B, pointer: V, offsets: V, kind: ir.Type, active: int) -> V:
         b._insert(places)
         args = [places, I32(_size(kind)), mask(lanes, active), ir.Constant(vector, None)]
         return intrinsic(b, "masked.gather", [vector, places.type], vector, args)
-    found: V = ir.Constant(vector, None)
+    elements: V = ir.Constant(vector, None)
     for k in range(active):
         at = b.gep(pointer, [b.extract_element(offsets, I32(k))], source_etype=kind)
-        found = b.insert_element(found, _plain_load(b, at, kind), I32(k))
-    return found
+        elements = b.insert_element(elements, _plain_load(b, at, kind), I32(k))
+    return elements
 
 
 class _VectorAddress(ir.Instruction):  # type: ignore[misc]

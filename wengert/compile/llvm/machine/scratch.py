@@ -56,9 +56,9 @@ def constant(module: ir.Module, name: str, data: bytes, shown: bool = False) -> 
     """Bytes that are part of the module; those that are `shown` may be written from outside."""
     data = data or b"\0"  # what is empty has an address too
     kind = ir.ArrayType(BYTE, len(data))
-    made = ir.GlobalVariable(module, kind, name)
-    made.linkage = "" if shown else "internal"
-    made.global_constant = not shown
-    made.align = ALIGNMENT
-    made.initializer = ir.Constant(kind, bytearray(data))
-    return made
+    variable = ir.GlobalVariable(module, kind, name)
+    variable.linkage = "" if shown else "internal"
+    variable.global_constant = not shown
+    variable.align = ALIGNMENT
+    variable.initializer = ir.Constant(kind, bytearray(data))
+    return variable

@@ -59,7 +59,7 @@ def _joined(b: B, x: list[V], y: list[V], n: int, lanes: int) -> list[V]:
     """Two blocks of n rows as one."""
     size = lanes_of(x[0])
     taken = min(size, lanes // 2)  # elements of each that a vector of both holds
-    made = []
+    joined = []
     for u, v in zip(x, y, strict=True):
         for start in range(0, size, taken):
             order = [
@@ -68,8 +68,8 @@ def _joined(b: B, x: list[V], y: list[V], n: int, lanes: int) -> list[V]:
                 for side in (0, size)
                 for r in range(n)
             ]
-            made.append(permuted(b, u, order, v))
-    return made
+            joined.append(permuted(b, u, order, v))
+    return joined
 
 
 def _parted(b: B, block: list[V], n: int) -> tuple[list[V], list[V]]:

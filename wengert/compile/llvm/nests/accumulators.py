@@ -201,16 +201,16 @@ class Position(Accumulator):
         return b.add(vector, ir.Constant(at.type, [kind(i) for i in range(self.lanes)]))
 
     def results(self, b: B, used: int) -> list[Any]:
-        found = [
+        best = [
             (self._read(b, k), b.load(p, typ=p.allocated_type)) for k, p in enumerate(self.places)
         ]
         if self.across:
-            while len(found) > 1:
-                pairs = list(zip(found[::2], found[1::2], strict=False))
-                found = [self._first(b, x, y) for x, y in pairs] + found[2 * len(pairs) :]
+            while len(best) > 1:
+                pairs = list(zip(best[::2], best[1::2], strict=False))
+                best = [self._first(b, x, y) for x, y in pairs] + best[2 * len(pairs) :]
             if self.lanes:
-                found = [folded(b, found[0], lambda x, y: self._first(b, x, y))]
-        where = [place for _, place in found[:used]]
+                best = [folded(b, best[0], lambda x, y: self._first(b, x, y))]
+        where = [place for _, place in best[:used]]
         kind = wide(element(self.result_dtype), lanes_of(where[0]))
         return [b.sext(w, kind) if w.type != kind else w for w in where]
 

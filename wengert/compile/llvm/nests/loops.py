@@ -203,12 +203,12 @@ class _Emitter:
 
     def _used_in_lanes(self) -> set[int]:
         """Scalars that operations on vectors use."""
-        found: set[int] = set()
+        used: set[int] = set()
         for k in self.plan.live:
             op = self.operations[k]
             if self.plan.wide[k] or (isinstance(op, Reduce) and self._across()):
-                found.update(i for i in arguments(op) if not self.plan.wide[i])
-        return found
+                used.update(i for i in arguments(op) if not self.plan.wide[i])
+        return used
 
     def _used_as_divisors(self) -> set[int]:
         """Scalars by which vectors of floats are divided."""
@@ -280,36 +280,36 @@ class _Emitter:
             self._assign(k, accumulator.results(self.b, max(len(self.active), 1)))
 
     def _row(
-        self, depth: int, phase: Phase, made: dict[int, Accumulator], chunks: tuple[int, int]
+        self, depth: int, phase: Phase, sums: dict[int, Accumulator], chunks: tuple[int, int]
     ) -> None:
         """The loops of a pass, from `depth` on."""
         if depth > self.nest.outer:
             self._compute(depth, phase.needed | phase.reloaded, len(self.plan.phases), phase)
         if depth == len(self.nest.extents):
-            self._accumulate(made)
+            self._accumulate(sums)
             return
 
         def flush() -> None:
-            for accumulator in made.values():
+            for accumulator in sums.values():
                 accumulator.flush(self.b)
 
         packed = sorted(self.nest.packed & phase.needed)
         if packed and depth == len(self.nest.extents) - 1:
-            self._squares(depth, packed, lambda: self._row(depth + 1, phase, made, chunks), flush)
+            self._squares(depth, packed, lambda: self._row(depth + 1, phase, sums, chunks), flush)
             return
         chunk = chunks[1] if depth == chunks[0] else 0
-        self._loop(depth, lambda: self._row(depth + 1, phase, made, chunks), chunk, flush)
+        self._loop(depth, lambda: self._row(depth + 1, phase, sums, chunks), chunk, flush)
 
     # ---- two passes in one ------------------------------------------------------------------
 
     def _stream(self, stream: Stream, first: Phase, second: Phase) -> None:
         """Both passes at once; one after the other if the outcome is not finite."""
         b = self.b
-        found = self._streamed(stream, first, second)
+        results = self._streamed(stream, first, second)
         with b.goto_entry_block():
-            places = {k: b.alloca(value.type) for k, value in found.items()}
+            places = {k: b.alloca(value.type) for k, value in results.items()}
         total: V | None = None
-        for k, value in found.items():
+        for k, value in results.items():
             b.store(value, places[k])
             zero = b.fmul(value, like(value, 0.0))  # NaN of what is not finite
             total = zero if total is None else b.fadd(total, zero)
@@ -320,7 +320,7 @@ class _Emitter:
             for k, place in places.items():
                 b.store(self.values[k][0], place)
         for k, place in places.items():
-            self._assign(k, [b.load(place, typ=found[k].type)])
+            self._assign(k, [b.load(place, typ=results[k].type)])
 
     def _streamed(self, stream: Stream, first: Phase, second: Phase) -> dict[int, V]:
         """The maximum and the sums, of one pass."""
@@ -328,27 +328,27 @@ class _Emitter:
         op = self.operations[stream.maximum]
         assert isinstance(op, Reduce)
         top = RunningMaximum(b, op.dtype, self.lanes)
-        made = {k: self._accumulator(k, self._steps(second)) for k in second.reduces}
+        running = {k: self._accumulator(k, self._steps(second)) for k in second.reduces}
 
         def body() -> None:
             self._compute(depth + 1, first.needed, passed, first)
-            top.rise(b, self._vectors(op.arg), self.active[-1], list(made.values()))
+            top.rise(b, self._vectors(op.arg), self.active[-1], list(running.values()))
             now = top.value(b)
             for k in (stream.maximum, *stream.shifts):
                 self.values[k], self.splats[k] = [lane(b, now, 0)], now
             self._compute(depth + 1, second.needed, passed, second)
-            self._accumulate(made)
+            self._accumulate(running)
 
         def flush() -> None:
-            for accumulator in made.values():
+            for accumulator in running.values():
                 accumulator.flush(b)
 
-        at, chunk = self._chunks(made)
+        at, chunk = self._chunks(running)
         before, self.falling = self.falling, self.falling | stream.exponentials
         with self._scope():
             self._loop(depth, body, chunk if at == depth else 0, flush)
         self.falling = before
-        sums = {k: accumulator.results(b, 1)[0] for k, accumulator in made.items()}
+        sums = {k: accumulator.results(b, 1)[0] for k, accumulator in running.items()}
         return {stream.maximum: lane(b, top.value(b), 0), **sums}
 
     # ---- operations -------------------------------------------------------------------------
@@ -543,13 +543,13 @@ class _Emitter:
         vectors: list[V] | None = None
         for k, stride, size in access.indices:
             dtype = self._dtype(k)
-            found = [self._within(value, dtype, stride, size) for value in self.values[k]]
+            offsets = [self._within(value, dtype, stride, size) for value in self.values[k]]
             if not self.plan.wide[k]:
-                scalar = found[0] if scalar is None else self.b.add(scalar, found[0])
+                scalar = offsets[0] if scalar is None else self.b.add(scalar, offsets[0])
             elif vectors is None:
-                vectors = found
+                vectors = offsets
             else:
-                vectors = [self.b.add(x, y) for x, y in zip(vectors, found, strict=True)]
+                vectors = [self.b.add(x, y) for x, y in zip(vectors, offsets, strict=True)]
         step = self._step(access)
         if vectors is not None and step:
             kind = ir.VectorType(I64, self.lanes)
@@ -661,8 +661,8 @@ class _Emitter:
             return Position(self.b, op, source, lanes, count, across, small)
         return Accumulator(self.b, op, source, lanes, count, across, steps > 2 * BLOCK)
 
-    def _accumulate(self, made: dict[int, Accumulator]) -> None:
-        for k, accumulator in made.items():
+    def _accumulate(self, sums: dict[int, Accumulator]) -> None:
+        for k, accumulator in sums.items():
             op = self.operations[k]
             assert isinstance(op, Reduce)
             values = self._vectors(op.arg) if accumulator.lanes else self.values[op.arg]
@@ -684,9 +684,9 @@ class _Emitter:
             steps *= self._trips(depth)
         return steps
 
-    def _chunks(self, made: dict[int, Accumulator]) -> tuple[int, int]:
+    def _chunks(self, sums: dict[int, Accumulator]) -> tuple[int, int]:
         """Which loop to take in pieces, and of how many steps, for sums to be made in blocks."""
-        if not any(accumulator.blocks for accumulator in made.values()):
+        if not any(accumulator.blocks for accumulator in sums.values()):
             return -1, 0
         inner = 1
         for depth in reversed(range(self.nest.outer, len(self.nest.extents))):

@@ -94,15 +94,15 @@ def _itemsize(kernel: Kernel) -> int:
 
 def _free(kernel: Kernel, operations: Sequence[Any]) -> list[int]:
     """The loops whose steps may be done in any order, by different threads."""
-    found = []
+    free = []
     whole = len(kernel.stages) == 1 and not any(isinstance(op, Reduce) for op in operations)
     for k in range(len(kernel.extents) if whole else kernel.outer):
         if kernel.extents[k] < 2 or any(type(op) is Index and op.loop == k for op in operations):
             continue
         stores = [op.access for op in operations if isinstance(op, Store)]
         if all(a.strides[k] and not a.indices for a in stores) and _agree(kernel, k):
-            found.append(k)
-    return found
+            free.append(k)
+    return free
 
 
 def _agree(kernel: Kernel, loop: int) -> bool:
@@ -142,10 +142,10 @@ def _part(kernel: Kernel, loop: int, size: int, pairs: list[tuple[int, int]], co
 
 def kernel_in_parts(module: ir.Module, kernel: Kernel) -> tuple[ir.Function, int] | None:
     """A function that does one part of a kernel (`threads.WORK`), and how many there are."""
-    found = of_kernel(kernel)
-    if found is None:
+    parts = of_kernel(kernel)
+    if parts is None:
         return None
-    cut, part, last = found
+    cut, part, last = parts
     lanes = machine.vector_bytes()
     function = loops.define(module, part, lanes)
     final = function if last is None else loops.define(module, last, lanes)
@@ -157,10 +157,10 @@ def kernel_in_parts(module: ir.Module, kernel: Kernel) -> tuple[ir.Function, int
 
 def product_in_parts(module: ir.Module, step: Multiply) -> tuple[ir.Function, int] | None:
     """The like for a product of `a`, `b` and `out`; None for one that BLAS does."""
-    found = of_product(step)
-    if found is None:
+    parts = of_product(step)
+    if parts is None:
         return None
-    cut, *pieces = found
+    cut, *pieces = parts
     return _task(module, cut, *(matmul.define(module, piece) for piece in pieces)), cut.parts
 
 

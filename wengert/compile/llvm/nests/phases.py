@@ -65,14 +65,14 @@ class Phases:
 
     def _live(self) -> set[int]:
         """What the results depend on."""
-        found: set[int] = set()
+        live: set[int] = set()
         stack = [k for k, op in enumerate(self.operations) if isinstance(op, Store)]
         while stack:
             k = stack.pop()
-            if k not in found:
-                found.add(k)
+            if k not in live:
+                live.add(k)
                 stack += arguments(self.operations[k])
-        return found
+        return live
 
     # ---- the phases -------------------------------------------------------------------------
 
@@ -158,12 +158,12 @@ class Phases:
 
     def _streams(self) -> dict[int, Stream]:
         """By the number of a phase: how it is one pass together with the next."""
-        found: dict[int, Stream] = {}
+        streams: dict[int, Stream] = {}
         for k, (first, second) in enumerate(zip(self.phases, self.phases[1:], strict=False)):
             stream = stream_of(self.nest, first, second)
             if stream is not None:
-                found[k] = stream
-        return found
+                streams[k] = stream
+        return streams
 
     # ---- row buffers ------------------------------------------------------------------------
 

@@ -115,16 +115,16 @@ def arguments(op: Operation) -> tuple[int, ...]:
 
 def loops_of(operations: Sequence[Operation], row: Iterable[int]) -> list[frozenset[int]]:
     """For each operation, the loops its result depends on; `row` are those within a row."""
-    found: list[frozenset[int]] = []
+    loops: list[frozenset[int]] = []
     for op in operations:
         own: set[int] = set()
         if isinstance(op, Load | Store):
             own |= {k for k, s in enumerate(op.access.strides) if s}
         elif isinstance(op, Index):
             own.add(op.loop)
-        own.update(*(found[k] for k in arguments(op)))
-        found.append(frozenset(own.difference(row) if isinstance(op, Reduce) else own))
-    return found
+        own.update(*(loops[k] for k in arguments(op)))
+        loops.append(frozenset(own.difference(row) if isinstance(op, Reduce) else own))
+    return loops
 
 
 def dtype_of(op: Operation, operations: Sequence[Operation]) -> np.dtype:
@@ -548,12 +548,12 @@ def _written_out(
     """
     depends = loops_of(operations, row)
     elements = list(np.ndindex(*(extents[k] for k in loops)))
-    made: list[Operation] = []
+    written: list[Operation] = []
     numbers: list[list[int]] = []  # by operation: that of each element, or the one for all
 
     def add(op: Operation) -> int:
-        made.append(op)
-        return len(made) - 1
+        written.append(op)
+        return len(written) - 1
 
     for op, on in zip(operations, depends, strict=True):
         if isinstance(op, Reduce) and not set(row).isdisjoint(loops):
@@ -565,7 +565,7 @@ def _written_out(
         else:
             places = elements if on.intersection(loops) else elements[:1]
             numbers.append([add(_at(op, loops, e, j, numbers)) for j, e in enumerate(places)])
-    return made
+    return written
 
 
 def _at(

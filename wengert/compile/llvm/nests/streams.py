@@ -58,9 +58,9 @@ def stream_of(nest: Nest, first: Phase, second: Phase) -> Stream | None:
 def canonical(operations: tuple[Operation, ...]) -> list[int]:
     """For each operation the first that is equal to it: stages repeat loads and what is cheap."""
     first: dict[object, int] = {}
-    found: list[int] = []
+    firsts: list[int] = []
     for k, op in enumerate(operations):
-        args = tuple(found[i] for i in arguments(op))
+        args = tuple(firsts[i] for i in arguments(op))
         key: object = k  # no store is like another
         if isinstance(op, Load):
             sizes = tuple(sizes for _, *sizes in op.access.indices)
@@ -71,13 +71,13 @@ def canonical(operations: tuple[Operation, ...]) -> list[int]:
             key = op
         elif isinstance(op, Apply | Reduce):
             key = type(op), op.name, args, op.dtype
-        found.append(first.setdefault(key, k))
-    return found
+        firsts.append(first.setdefault(key, k))
+    return firsts
 
 
 def falling(operations: tuple[Operation, ...]) -> set[int]:
     """Exponentials of what is at most 0: of x less the maximum of x."""
-    found: set[int] = set()
+    below: set[int] = set()
     same = canonical(operations)
     for k, op in enumerate(operations):
         if not isinstance(op, Apply) or op.name != "exp" or op.dtype.itemsize < 4:
@@ -90,8 +90,8 @@ def falling(operations: tuple[Operation, ...]) -> set[int]:
         if not isinstance(maximum, Reduce) or maximum.name != "maximum":
             continue
         if same[x] == same[maximum.arg]:
-            found.add(k)
-    return found
+            below.add(k)
+    return below
 
 
 def _is_difference(op: Operation) -> bool:

@@ -122,8 +122,8 @@ def multiply(p: Rewrite, s: Statement) -> Any:
             return p(np.negative, x)  # x * -1 = -x
         if _float(x) and (a := _negated(p, x)) is not None:
             return p(np.multiply, a, -float(k))  # -a * k = a * -k
-    made = _of_multiple(p, s)
-    return made if made is not None else _of_negatives(p, s)
+    product = _of_multiple(p, s)
+    return product if product is not None else _of_negatives(p, s)
 
 
 def _of_multiple(p: Rewrite, s: Statement) -> Any:

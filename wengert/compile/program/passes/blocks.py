@@ -119,18 +119,18 @@ class _Region:
 
     def _needed_for(self, rows: Rows) -> dict[Rows, Statement | None]:
         """The arrays whose rows are needed for those of one, each with what makes these."""
-        found: dict[Rows, Statement | None] = {}
+        needed: dict[Rows, Statement | None] = {}
         waiting = [rows]
         while waiting:
             v, axis = waiting.pop()
-            if (v, axis) in found:
+            if (v, axis) in needed:
                 continue
             asked = _Asked(self.count)
             maker = self._moves(v)
-            made = MOVES[_kind(maker)](asked, maker, axis) if maker else None  # type: ignore[arg-type]
-            found[v, axis] = maker if made is not None else None
-            waiting += asked.rows if made is not None else []
-        return found
+            moved = MOVES[_kind(maker)](asked, maker, axis) if maker else None  # type: ignore[arg-type]
+            needed[v, axis] = maker if moved is not None else None
+            waiting += asked.rows if moved is not None else []
+        return needed
 
     def _moves(self, v: Value) -> Statement | None:
         """What makes an array, if its rows may be made of others'. Products stay whole."""
@@ -202,8 +202,8 @@ class _Region:
 
     def _with(self, new: list[Statement], by: dict[Value, Value]) -> Program:
         """The program with new statements, after all that do not depend on what they make."""
-        made = copy.copy(self.program)
-        made.constants = dict(made.constants)
+        program = copy.copy(self.program)
+        program.constants = dict(program.constants)
         after = set(by)
         early: list[Statement] = []
         late: list[Statement] = []
@@ -213,9 +213,9 @@ class _Region:
                 after.update(s.outputs)
             if s not in self.ends:
                 (late if depends else early).append(s)
-        made.statements = [*early, *new, *late]
-        made.substitute(by)
-        return dead(made)
+        program.statements = [*early, *new, *late]
+        program.substitute(by)
+        return dead(program)
 
 
 def _kind(s: Statement) -> Any:
@@ -321,8 +321,8 @@ class _Loop(_Asked):
 
     def _rows(self, v: Value, axis: int, s: Statement | None) -> Value:
         if s is not None:
-            made: Value = MOVES[_kind(s)](self, s, axis)  # type: ignore[arg-type]
-            return made
+            moved: Value = MOVES[_kind(s)](self, s, axis)  # type: ignore[arg-type]
+            return moved
         if self.region._is_full(v):
             return self(full, self.shape(v.shape, axis), *self.region.made[v].args[1:])
         self.xs[v, axis] = self._input(self.shape(v.shape, axis), v.dtype)

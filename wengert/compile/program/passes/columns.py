@@ -57,12 +57,12 @@ def columns(program: Program, many: int = MANY, pieces: int = PIECES) -> bool:
 
 def _rows(program: Program, many: int) -> int | None:
     """The first extent that most statements have."""
-    found = Counter(
+    extents = Counter(
         s.output.shape[0]
         for s in program.statements
         if len(s.outputs) == 1 and len(s.output.shape) > 1 and s.output.shape[0] >= many
     )
-    return found.most_common(1)[0][0] if found else None
+    return extents.most_common(1)[0][0] if extents else None
 
 
 class _Apart:
@@ -91,7 +91,7 @@ class _Apart:
         inside = [s for s in self.program.statements if self.takes(s)]
         if sum(map(self.cuts, inside)) < pieces:
             return False
-        made = {s.output for s in inside}
+        own = {s.output for s in inside}
         work = 0
         for s in inside:
             if _kind(s) in ("map", take):
@@ -99,9 +99,9 @@ class _Apart:
             elif _kind(s) == "reduce":
                 work += s.inputs[0].size
         # Inputs and results are read and written in any case.
-        others = [s for s in self.program.statements if made.isdisjoint(s.outputs)]
+        others = [s for s in self.program.statements if own.isdisjoint(s.outputs)]
         between = {v for s in others for v in s.outputs} & {v for s in inside for v in s.inputs}
-        between |= made & {v for s in others for v in s.inputs}
+        between |= own & {v for s in others for v in s.inputs}
         wide = sum(v.size for v in between if len(v.shape) > 1)
         return work // self.n <= LIMIT and (not pieces or CROSSING * wide <= work)
 
@@ -157,24 +157,24 @@ class _Apart:
         return self._repeated(value, value.shape[1:] if len(value.shape) == rank else value.shape)
 
     def _split(self, value: Value) -> Columns:
-        made = np.empty(value.shape[1:], object)
-        for place in np.ndindex(*made.shape):
-            made[place] = self.call(view, value, (slice(0, self.n, 1), *place))
-        return made
+        columns = np.empty(value.shape[1:], object)
+        for place in np.ndindex(*columns.shape):
+            columns[place] = self.call(view, value, (slice(0, self.n, 1), *place))
+        return columns
 
     def _repeated(self, value: Value, shape: Shape) -> Columns:
         """Of an array that is the same for all rows."""
-        made = np.empty(shape, object)
+        columns = np.empty(shape, object)
         array = self.program.constants.get(value)
         for place in np.ndindex(*shape):
             if array is not None:
                 number = shortest(array.reshape(shape)[place])
-                made[place] = self.call(full, (self.n,), number, value.dtype)
+                columns[place] = self.call(full, (self.n,), number, value.dtype)
             else:
                 index = (0,) * (len(value.shape) - len(place)) + place
                 element = self.call(view, self.together(value), index)
-                made[place] = self.call(np.broadcast_to, element, (self.n,))
-        return made
+                columns[place] = self.call(np.broadcast_to, element, (self.n,))
+        return columns
 
     def together(self, value: Value) -> Value:
         """The array of its columns."""
@@ -182,11 +182,11 @@ class _Apart:
             return self.whole.get(value, value)
         columns = self.columns[value].reshape(-1)
         parts = tuple(self.call(np.reshape, c, (self.n, 1)) for c in columns)
-        made = self.call(np.concatenate, parts, axis=1) if len(parts) > 1 else parts[0]
-        if made.shape != value.shape:
-            made = self.call(np.reshape, made, value.shape)
-        self.whole[value] = made
-        return made
+        whole = self.call(np.concatenate, parts, axis=1) if len(parts) > 1 else parts[0]
+        if whole.shape != value.shape:
+            whole = self.call(np.reshape, whole, value.shape)
+        self.whole[value] = whole
+        return whole
 
 
 # ---- what statements mean -----------------------------------------------------------------------
@@ -211,11 +211,11 @@ def _map(apart: _Apart, s: Statement) -> Columns:
 
 
 def _each(make: Callable[..., Any], rows: list[Any], shape: Shape) -> Columns:
-    made = np.empty(shape, object)
+    new = np.empty(shape, object)
     wide = [np.broadcast_to(r, shape) if isinstance(r, np.ndarray) else None for r in rows]
     for place in np.ndindex(*shape):
-        made[place] = make(*[r if w is None else w[place] for r, w in zip(rows, wide, strict=True)])
-    return made
+        new[place] = make(*[r if w is None else w[place] for r, w in zip(rows, wide, strict=True)])
+    return new
 
 
 def _reduced(apart: _Apart, s: Statement) -> Columns:
@@ -223,11 +223,11 @@ def _reduced(apart: _Apart, s: Statement) -> Columns:
     axes = tuple(axis - 1 for axis in s.kwargs["axis"])
     rest = [i for i in range(row.ndim) if i not in axes]
     lines = row.transpose(*rest, *axes).reshape(*[row.shape[i] for i in rest], -1)
-    made = np.empty(lines.shape[:-1], object)
-    for place in np.ndindex(*made.shape):
+    columns = np.empty(lines.shape[:-1], object)
+    for place in np.ndindex(*columns.shape):
         line = list(lines[place])
-        made[place] = functools.reduce(lambda a, b: apart.call(combine, a, b), line)
-    return made.reshape(s.output.shape[1:])
+        columns[place] = functools.reduce(lambda a, b: apart.call(combine, a, b), line)
+    return columns.reshape(s.output.shape[1:])
 
 
 def _reduces(apart: _Apart, s: Statement) -> bool:
@@ -260,14 +260,14 @@ def _joined(apart: _Apart, s: Statement) -> Columns:
 
 def _written(apart: _Apart, s: Statement) -> Columns:
     x, index, value = s.args
-    made = apart.of(x, 0).copy()
-    shape = made[index[1:]].shape if isinstance(made[index[1:]], np.ndarray) else ()
+    columns = apart.of(x, 0).copy()
+    shape = columns[index[1:]].shape if isinstance(columns[index[1:]], np.ndarray) else ()
     new = np.broadcast_to(apart.of(value, 0), shape)
     if s.function is added:
-        old = np.broadcast_to(np.asarray(made[index[1:]], object), shape)
+        old = np.broadcast_to(np.asarray(columns[index[1:]], object), shape)
         new = _each(lambda a, b: apart.call(np.add, a, b), [old, new], shape)
-    made[index[1:]] = new if shape else new[()]
-    return made
+    columns[index[1:]] = new if shape else new[()]
+    return columns
 
 
 def _writes(apart: _Apart, s: Statement) -> bool:
@@ -288,10 +288,10 @@ def _plain(apart: _Apart, index: Any) -> bool:
 
 def _taken(apart: _Apart, s: Statement) -> Columns:
     x, index = s.args
-    made = np.empty(s.output.shape[1:], object)
-    for place in np.ndindex(*made.shape):
-        made[place] = apart.call(take, apart.together(x), (apart.together(index[0]), *place))
-    return made
+    columns = np.empty(s.output.shape[1:], object)
+    for place in np.ndindex(*columns.shape):
+        columns[place] = apart.call(take, apart.together(x), (apart.together(index[0]), *place))
+    return columns
 
 
 def _takes(apart: _Apart, s: Statement) -> bool:
@@ -307,9 +307,9 @@ def _takes(apart: _Apart, s: Statement) -> bool:
 
 def _fulls(apart: _Apart, s: Statement) -> Columns:
     _, number, dtype = s.args
-    made = np.empty(s.output.shape[1:], object)
-    made[...] = apart.call(full, (apart.n,), number, dtype)
-    return made
+    columns = np.empty(s.output.shape[1:], object)
+    columns[...] = apart.call(full, (apart.n,), number, dtype)
+    return columns
 
 
 MEANINGS: dict[Any, Callable[[_Apart, Statement], Columns]] = {

@@ -58,11 +58,11 @@ def _frozen(item: Any) -> Hashable:
 
 def merged(program: Program) -> Program:
     """Small constants of equal content become one constant."""
-    found: dict[Hashable, Value] = {}
+    firsts: dict[Hashable, Value] = {}
     by = {}
     for value, array in program.constants.items():
         if array.nbytes <= SMALL and not array.dtype.hasobject:
-            first = found.setdefault((array.shape, array.dtype, array.tobytes()), value)
+            first = firsts.setdefault((array.shape, array.dtype, array.tobytes()), value)
             if first is not value:
                 by[value] = first
     program.substitute(by)

@@ -9,11 +9,11 @@ from wengert.compile.program.program import Program, Statement, Value
 def dead(program: Program) -> Program:
     """Remove what no result needs; the program is changed in place."""
     program.updates = {k: value for k, value in program.updates.items() if k is not value}
-    made = {v: s for s in program.statements for v in s.outputs}
+    makers = {v: s for s in program.statements for v in s.outputs}
     needed: set[Value] = set(program.results)
     kept = []
     for s in reversed(program.statements):
-        acts = s.acts and not (s.function is check and _holds(made.get(s.args[0])))
+        acts = s.acts and not (s.function is check and _holds(makers.get(s.args[0])))
         if acts or any(value in needed for value in s.outputs):
             needed.update(s.inputs)
             kept.append(s)

@@ -36,16 +36,16 @@ def fold(program: Program) -> Program:
 
 def uniform(program: Program) -> Program:
     """Constants that are one repeated number become `full`."""
-    made = []
+    fulls = []
     by: dict[Value, Any] = {}
     for value, array in program.constants.items():
         repeated = repeated_number(array)
         if repeated is not None:
             out = by[value] = Value(value.shape, value.dtype)
-            made.append(Statement(full, (array.shape, repeated, array.dtype), {}, (out,)))
-    if made:
+            fulls.append(Statement(full, (array.shape, repeated, array.dtype), {}, (out,)))
+    if fulls:
         program.substitute(by)
-        program.statements = [*made, *program.statements]
+        program.statements = [*fulls, *program.statements]
         for value in by:
             del program.constants[value]
     return program
@@ -59,14 +59,14 @@ def repeated_number(array: np.ndarray[Any, Any]) -> Any:
     # An early look at the last element spares most large arrays the comparison of all.
     if array.size > 1 and first.tobytes() != array[(-1,) * array.ndim].tobytes():
         return None
-    found = shortest(first)
-    if type(found) not in NUMBERS:
+    number = shortest(first)
+    if type(number) not in NUMBERS:
         return None
-    if not (array == first).all() and not (found != found and np.isnan(array).all()):
+    if not (array == first).all() and not (number != number and np.isnan(array).all()):
         return None
-    if found == 0 and np.ascontiguousarray(array).tobytes() != first.tobytes() * array.size:
+    if number == 0 and np.ascontiguousarray(array).tobytes() != first.tobytes() * array.size:
         return None  # zeros of both signs
-    return found
+    return number
 
 
 @RULES.on(ELEMENTWISE)
@@ -106,12 +106,12 @@ def evaluated(p: Rewrite, s: Statement) -> Any:
     if out.nbytes > LARGE and out.nbytes >= sum(a.nbytes for a in known.values()):
         return None
     try:
-        made = _evaluate(s, known)
+        result = _evaluate(s, known)
     except Exception:  # whatever is wrong with the call shows when it runs
         return None
     if out.weak:
-        return made if type(made) in NUMBERS else np.asarray(made).item()
-    array = np.ascontiguousarray(np.asarray(made, out.dtype)).reshape(np.shape(made))
+        return result if type(result) in NUMBERS else np.asarray(result).item()
+    array = np.ascontiguousarray(np.asarray(result, out.dtype)).reshape(np.shape(result))
     if array.shape != out.shape:
         return None
     repeated = repeated_number(array)
@@ -145,9 +145,9 @@ def plain(p: Rewrite, s: Statement) -> Any:
     shape, k, dtype = s.args[0], s.args[1], s.output.dtype
     if type(k) is Value:
         return p(np.broadcast_to, p(astype, k, dtype), shape) if k.shape == () else None
-    found = repeated_number(np.full((), k, dtype)) if np.ndim(k) == 0 else None
-    same = type(found) is type(k) and repr(found) == repr(k) and len(s.args) == 3
-    return None if same else found
+    number = repeated_number(np.full((), k, dtype)) if np.ndim(k) == 0 else None
+    same = type(number) is type(k) and repr(number) == repr(k) and len(s.args) == 3
+    return None if same else number
 
 
 @RULES.on(number)

@@ -121,26 +121,26 @@ def composed(shape: Shape, inner: Sequence[Any], outer: Sequence[Any]) -> tuple[
     >>> composed((10, 4), (slice(2, 10, 2), 3), (slice(1, 3, 1), None))
     (slice(4, 7, 2), None, 3)
     """
-    found: list[Any] = []
+    whole: list[Any] = []
     sizes = iter(shape)
     entries = iter(inner)
     for entry in outer:
         if entry is None:
-            found.append(None)
+            whole.append(None)
             continue
         first = next(entries)
         while type(first) is int:
             next(sizes)
-            found.append(first)
+            whole.append(first)
             first = next(entries)
         if first is None:
             if type(entry) is not int and length(entry, 1) != 1:
                 return None
-            found += [None] if type(entry) is not int else []
+            whole += [None] if type(entry) is not int else []
         else:
             taken = range(next(sizes))[first][entry]
-            found.append(taken if type(taken) is int else _slice(taken))
-    return (*found, *entries)
+            whole.append(taken if type(taken) is int else _slice(taken))
+    return (*whole, *entries)
 
 
 def _slice(taken: range) -> slice:

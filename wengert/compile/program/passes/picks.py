@@ -57,10 +57,10 @@ def taken(p: Rewrite, s: Statement) -> Any:
     if type(places) is not Value or places.dtype.kind not in "iu":
         return None
     flat = p(np.reshape, places, (places.size,)) if len(places.shape) != 1 else places
-    made = _moved(Pick(p, flat, places.size), x, cut[0])
-    if made is None or made.shape == s.output.shape:
-        return made
-    return p(np.reshape, made, s.output.shape)
+    moved = _moved(Pick(p, flat, places.size), x, cut[0])
+    if moved is None or moved.shape == s.output.shape:
+        return moved
+    return p(np.reshape, moved, s.output.shape)
 
 
 @RULES.on(view)
@@ -73,9 +73,9 @@ def sliced(p: Rewrite, s: Statement) -> Any:
     for at, entry in enumerate(index):
         if type(entry) is slice and entry != slice(0, x.shape[axis], 1):
             length = len(range(x.shape[axis])[entry])
-            made = _moved(Pick(p, entry, length), x, axis)
-            if made is not None:
-                return p(view, made, (*index[:at], slice(0, length, 1), *index[at + 1 :]))
+            moved = _moved(Pick(p, entry, length), x, axis)
+            if moved is not None:
+                return p(view, moved, (*index[:at], slice(0, length, 1), *index[at + 1 :]))
         axis += entry is not None
     return None
 

@@ -50,14 +50,14 @@ class Rules:
         return register
 
     def of(self, function: Function) -> list[Rule]:
-        found = self._found.get(function)
-        if found is None:
-            found = [*self.table.get(function, ())]
+        rules = self._found.get(function)
+        if rules is None:
+            rules = [*self.table.get(function, ())]
             if is_elementwise(function):
-                found += self.table.get(ELEMENTWISE, ())
-            found += self.table.get(EVERY, ())
-            self._found[function] = found
-        return found
+                rules += self.table.get(ELEMENTWISE, ())
+            rules += self.table.get(EVERY, ())
+            self._found[function] = rules
+        return rules
 
 
 class Rewrite:

@@ -37,15 +37,15 @@ def starting_early(statements: list[Statement]) -> list[Statement]:
     for started in acting:
         if not parts_of(statements[started]):
             continue
-        found, waiting = {started}, [started]
+        ahead, waiting = {started}, [started]
         while waiting:
             k = waiting.pop()
             led = [makers[v] for v in statements[k].inputs if v in makers]
             led += [before[k]] if k in before else []
-            new = {n for n in led if n not in order} - found
-            found |= new
+            new = {n for n in led if n not in order} - ahead
+            ahead |= new
             waiting += new
-        order.update(dict.fromkeys(sorted(found)))
+        order.update(dict.fromkeys(sorted(ahead)))
     order.update(dict.fromkeys(range(len(statements))))
     return [statements[k] for k in order]
 
@@ -55,8 +55,8 @@ def acts(s: Statement) -> bool:
 
 
 def parts_of(s: Statement) -> Parts | None:
-    found: Parts | None = getattr(s.function, "parts", None)
-    return found
+    parts: Parts | None = getattr(s.function, "parts", None)
+    return parts
 
 
 class _Ordering:

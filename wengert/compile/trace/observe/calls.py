@@ -148,8 +148,8 @@ class Calls(Outside):
     def _is_made_by_user(self, cls: type) -> bool:
         if static(type(cls), "__call__") is not type.__dict__["__call__"]:
             return False
-        found = [self._found(cls, name) for name in ("__init__", "__new__")]
-        if any(method is not None for method in found):
+        methods = [self._found(cls, name) for name in ("__init__", "__new__")]
+        if any(method is not None for method in methods):
             return True
         if not self.telling and is_of_user(cls):  # what was made for it, as a named tuple's
             for method in (method_of(cls, "__init__"), method_of(cls, "__new__")):
@@ -159,13 +159,13 @@ class Calls(Outside):
 
     def _instance(self, cls: Any, /, *args: Any, **named: Any) -> Any:
         """What `type.__call__` does."""
-        made = self.called(cls.__new__, cls, *args, **named)
-        if isinstance(made, cls):
-            result = self.called(type(made).__init__, made, *args, **named)
+        item = self.called(cls.__new__, cls, *args, **named)
+        if isinstance(item, cls):
+            result = self.called(type(item).__init__, item, *args, **named)
             if result is not None:
                 kind = type(result).__name__
                 raise TypeError(f"__init__() should return None, not '{kind}'")
-        return made
+        return item
 
     def _of_user(self, function: Any) -> bool:
         if type(function) is not FunctionType:
@@ -245,9 +245,9 @@ class Calls(Outside):
         return named, args, callee
 
     def _class_statement(self, build: Any, *args: Any, **named: Any) -> Any:
-        made = build(*args, **named)
-        self.classes[id(made)] = made
-        return made
+        cls = build(*args, **named)
+        self.classes[id(cls)] = cls
+        return cls
 
     def _read_as(self, callee: Any, text: Any) -> Any:
         """What `eval` or `exec` is to run, as observed code."""

@@ -132,32 +132,32 @@ def _cut(
     read = _read_first(body)
     names = [name for name in read if name not in cells]
     carried = [name for name in names if name in written]
-    made = Bytecode()
+    once = Bytecode()
     out = Label()
-    made += [Instr("MAKE_CELL", CellVar(name)) for name in sorted(own)]
+    once += [Instr("MAKE_CELL", CellVar(name)) for name in sorted(own)]
     if cells:
-        made.append(Instr("COPY_FREE_VARS", len(cells)))
-    made += [Instr("RESUME", 0), Instr("LOAD_FAST", _ITEM)]
+        once.append(Instr("COPY_FREE_VARS", len(cells)))
+    once += [Instr("RESUME", 0), Instr("LOAD_FAST", _ITEM)]
     labels: dict[Any, Label] = {}
     for x in body:
-        made.append(_moved(x, heads, out, cells, labels))
-    made.append(out)
+        once.append(_moved(x, heads, out, cells, labels))
+    once.append(out)
     for name in carried:
-        made.append(Instr("LOAD_DEREF", CellVar(name)) if name in own else Instr("LOAD_FAST", name))
-    made += [Instr("BUILD_TUPLE", len(carried)), Instr("RETURN_VALUE")]
-    made.argnames = [_ITEM, *names]
-    made.argcount = 1 + len(names)
-    made.freevars, made.cellvars = list(cells), sorted(own)
-    made.name, made.filename = code.name, code.filename
-    made.first_lineno = code.first_lineno
-    made.flags = code.flags & ~_NESTED | inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS
-    for x in made:
+        once.append(Instr("LOAD_DEREF", CellVar(name)) if name in own else Instr("LOAD_FAST", name))
+    once += [Instr("BUILD_TUPLE", len(carried)), Instr("RETURN_VALUE")]
+    once.argnames = [_ITEM, *names]
+    once.argcount = 1 + len(names)
+    once.freevars, once.cellvars = list(cells), sorted(own)
+    once.name, once.filename = code.name, code.filename
+    once.first_lineno = code.first_lineno
+    once.flags = code.flags & ~_NESTED | inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS
+    for x in once:
         if isinstance(x, Instr) and x.location is None:
             x.lineno = code.first_lineno
     unknown = any(isinstance(x, TryBegin) or _asks_for_variables(x) for x in steps)
     later = list(written) if unknown else _read_first(steps, stop)
     leaves = [name for name in later if name in written and name not in carried]
-    return Site(made.to_code(), names, carried, list(cells.values()), leaves)
+    return Site(once.to_code(), names, carried, list(cells.values()), leaves)
 
 
 _ITEM = ".item"
@@ -183,14 +183,14 @@ def _read_first(body: list[Any], start: int = 0) -> list[str]:
     known: list[set[str] | None] = [None] * (len(body) + 1)
     known[start] = set()
     pending = [start]
-    found: dict[str, None] = {}
+    first: dict[str, None] = {}
     while pending:
         k = pending.pop()
         if k >= len(body):
             continue
         x, now = body[k], known[k]
         assert now is not None
-        found |= dict.fromkeys(sorted(n for n in _touched(x, "LOAD") if n not in now))
+        first |= dict.fromkeys(sorted(n for n in _touched(x, "LOAD") if n not in now))
         after = now | set(_touched(x, "STORE"))
         targets = []
         if isinstance(x, Instr) and isinstance(x.arg, Label) and id(x.arg) in places:
@@ -203,7 +203,7 @@ def _read_first(body: list[Any], start: int = 0) -> list[str]:
             if joined != before:
                 known[t] = joined
                 pending.append(t)
-    return list(found)
+    return list(first)
 
 
 def _moved(x: Any, heads: set[Any], out: Label, cells: dict[str, Any], labels: Any) -> Any:

@@ -92,8 +92,8 @@ def static(cls: type, name: str) -> Any:
 
 def method_of(cls: type, name: str) -> Any:
     """The function that is a class's method, if it is one: past its kind of method."""
-    found = static(cls, name)
-    return found.__func__ if isinstance(found, staticmethod | classmethod) else found
+    member = static(cls, name)
+    return member.__func__ if isinstance(member, staticmethod | classmethod) else member
 
 
 def dictionary_of(cls: type) -> dict[str, Any]:

@@ -552,26 +552,26 @@ class Observer(Calls):
         return get
 
     def _descriptor(self, owner: Any, cls: type, name: str) -> Any:
-        found = static(cls, name)
-        if found is None or type(found) is FunctionType:
+        member = static(cls, name)
+        if member is None or type(member) is FunctionType:
             return None
-        if type(found) is property and self._of_user(found.fget):
+        if type(member) is property and self._of_user(member.fget):
             self._read_of_class(cls, name)
-            return lambda _: self.called(found.fget, owner)
-        if type(found) is functools.cached_property and name not in vars(owner):
+            return lambda _: self.called(member.fget, owner)
+        if type(member) is functools.cached_property and name not in vars(owner):
             if self.is_outside(owner):
                 self._read("own", owner, name, MISSING, "")
-            return lambda _: self._cached(found, owner, name)
-        get = self._found(type(found), "__get__")
+            return lambda _: self._cached(member, owner, name)
+        get = self._found(type(member), "__get__")
         if get is None or (
-            not hasattr(type(found), "__set__") and name in getattr(owner, "__dict__", ())
+            not hasattr(type(member), "__set__") and name in getattr(owner, "__dict__", ())
         ):
             return None
-        self._reach(found, None, name)
-        return lambda _: self.called(get, found, owner, cls)
+        self._reach(member, None, name)
+        return lambda _: self.called(get, member, owner, cls)
 
-    def _cached(self, found: Any, owner: Any, name: str) -> Any:
-        value = self.called(found.func, owner)
+    def _cached(self, member: Any, owner: Any, name: str) -> Any:
+        value = self.called(member.func, owner)
         self._put(
             lambda x, key, value: x.__dict__.update({key: value}), "attribute", owner, name, value
         )

@@ -510,11 +510,11 @@ def _is_with(body: Any, begin: TryBegin) -> bool:
 
 def _following(body: list[Any]) -> list[str]:
     """The instruction after each one."""
-    found, name = [], ""
+    names, name = [], ""
     for x in reversed(body):
-        found.append(name)
+        names.append(name)
         name = x.name if isinstance(x, Instr) else name
-    return found[::-1]
+    return names[::-1]
 
 
 def caught(error: BaseException) -> BaseException:
@@ -544,9 +544,9 @@ def rewritten(code: CodeType) -> CodeType:
 
     By identity: codes that are equal may be of different files.
     """
-    made = known(code)
-    if made is not None:
-        return made
+    observed = known(code)
+    if observed is not None:
+        return observed
     key, copy = id(code), Rewriter(code).rewritten()
 
     def forget(_: Any, known: Any = _rewritten, copies: Any = _copies) -> None:
@@ -554,10 +554,10 @@ def rewritten(code: CodeType) -> CodeType:
         copies.pop(id(copy), None)
 
     _copies[id(copy)] = copy
-    _, made = _rewritten.setdefault(key, (weakref.ref(code, forget), copy))
-    if made is not copy:  # another thread was first
+    _, observed = _rewritten.setdefault(key, (weakref.ref(code, forget), copy))
+    if observed is not copy:  # another thread was first
         del _copies[id(copy)]
-    return made
+    return observed
 
 
 def known(code: CodeType) -> CodeType | None:

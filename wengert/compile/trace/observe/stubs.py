@@ -104,15 +104,15 @@ def _stub_code(stub: Stub) -> CodeType:
     parameters = ", ".join([*before, *given[first:], *between, *named, *rest])
     arguments = ", ".join([*given, *more, *(f"{name}={name}" for name in named), *rest])
     text = f"def stub({parameters}): return {_STUB!r}.call({arguments})"
-    made = next(c for c in compile(text, __file__, "exec").co_consts if type(c) is CodeType)
-    return made.replace(
-        co_consts=tuple(stub if const == _STUB else const for const in made.co_consts),
+    stub_code = next(c for c in compile(text, __file__, "exec").co_consts if type(c) is CodeType)
+    return stub_code.replace(
+        co_consts=tuple(stub if const == _STUB else const for const in stub_code.co_consts),
         co_name=code.co_name,
         co_qualname=code.co_qualname,
         co_firstlineno=code.co_firstlineno,
         co_freevars=code.co_freevars,
         # What a function is stays the same to those who ask; Python 3.13 warns where it does not.
-        co_flags=made.co_flags | code.co_flags & _KIND,
+        co_flags=stub_code.co_flags | code.co_flags & _KIND,
     )
 
 

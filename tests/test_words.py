@@ -1,0 +1,34 @@
+"""One word per idea: names say what they hold, and docstrings what a function is.
+
+What a word means is in `docs/glossary.md`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import wengert
+
+ROOT = Path(wengert.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+
+SAY_NOTHING = {"made", "found"}
+"""Of anything at all it can be said that it was made, or found: a variable says what it is."""
+
+
+def variables(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_variables_say_what_they_hold(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert SAY_NOTHING.isdisjoint(variables(tree)), "name what it is: a tangent, the rows, a path"
