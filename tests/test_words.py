@@ -6,6 +6,7 @@ What a word means is in `docs/glossary.md`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,3 +33,9 @@ def variables(tree: ast.AST) -> Iterator[str]:
 def test_variables_say_what_they_hold(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assert SAY_NOTHING.isdisjoint(variables(tree)), "name what it is: a tangent, the rows, a path"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_only_arrays_are_plain(path):
+    text = " ".join(path.read_text(encoding="utf-8").split())
+    assert re.findall(r"(?<!/)\bplain\b(?!(?: #)?(?: NumPy)?(?: #)? (?:array|NumPy))", text) == []

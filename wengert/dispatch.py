@@ -57,7 +57,7 @@ def primitive(
                     return result
         return function(*args, **kwargs) if kwargs else function(*args)
 
-    dispatched.plain = function  # type: ignore[attr-defined]
+    dispatched.body = function  # type: ignore[attr-defined]
     dispatched.opaque = opaque  # type: ignore[attr-defined]
     dispatched.result = result  # type: ignore[attr-defined]
     return dispatched

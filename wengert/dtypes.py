@@ -103,7 +103,7 @@ def is_number(dtype: np.dtype[Any]) -> Any:
 
 
 def of(x: Any) -> np.dtype[Any]:
-    """The dtype of an array or of a plain value."""
+    """The dtype of an array or of a number."""
     return x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
 
 

@@ -57,7 +57,7 @@ def test_machine_code_of_every_statement_is_python_s(dtype):
         given = [(x, marks), (x.T[::-1].T, marks.T[::-1].T)]  # by their strides
         for numbers, flags in given:
             results = []
-            for run in (_everything, _everything.plain):
+            for run in (_everything, _everything.body):
                 counts, out = np.zeros(x.shape, np.int64), np.zeros(x.shape, dtype)
                 seen = run(numbers, flags, counts, out, start, sign)
                 results.append((seen, counts, out))
@@ -82,7 +82,7 @@ def test_a_variable_that_changes_its_type_is_refused():
 def _in_python(monkeypatch: Any) -> None:
     """Leave plain arrays to the formulas."""
     for module in (sampling, alignment, neural, reductions):
-        monkeypatch.setattr(module, "plain", lambda *arrays: False)
+        monkeypatch.setattr(module, "loopable", lambda *arrays: False)
 
 
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])

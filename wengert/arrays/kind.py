@@ -99,8 +99,8 @@ class Kind:
         result = self.own(function, args, kwargs)
         if result is NotImplemented and takes_elements(function):
             result = self.elementwise(function, args, kwargs)
-        if result is NotImplemented and hasattr(function, "plain") and not function.opaque:
-            result = self.body(function.plain, args, kwargs)
+        if result is NotImplemented and hasattr(function, "body") and not function.opaque:
+            result = self.body(function.body, args, kwargs)
         if result is NotImplemented and function in COMPOSED and function not in RULES:
             result = self.composed(COMPOSED[function], args, kwargs)
         if result is NotImplemented:
@@ -118,8 +118,8 @@ class Kind:
     def elementwise(self, function: Any, args: Any, kwargs: Any) -> Any:
         return NotImplemented
 
-    def body(self, plain: Function, args: Any, kwargs: Any) -> Any:
-        return plain(*args, **kwargs)
+    def body(self, function: Function, args: Any, kwargs: Any) -> Any:
+        return function(*args, **kwargs)
 
     def composed(self, meaning: Function, args: Any, kwargs: Any) -> Any:
         """The meaning on Tensors, around arrays of this kind; Tensors returned become arrays."""

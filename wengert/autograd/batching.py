@@ -93,6 +93,6 @@ def _crossing(function: Any, record: Any, x: Tensor, level: Level) -> Tensor:
     if x._node is None and x._origin is None and not carries(x):
         array = x._array
         known = type(array) is np.ndarray or type(array) is BatchedArray
-        return wrap((function.plain if known else function)(array, 0, level))
+        return wrap((function.body if known else function)(array, 0, level))
     crossed: Tensor = record(x, 0, level)
     return crossed

@@ -51,7 +51,7 @@ class _Answers(NamedTuple):
     casts: bool
     opaque: bool
     quick: bool  # the function is the quick form of NumPy's, which takes all arguments in order
-    plain: bool  # the function is the meaning on plain arrays, reached without dispatch
+    direct: bool  # the function is the meaning on plain arrays, reached without dispatch
     blocks: bool  # many numbers go to machine code
     steps: bool  # as soon as they are several, since NumPy would go through them more than once
     halves: bool  # so do those of float16
@@ -247,7 +247,7 @@ def plan_of(rule: Rule, number: str | None = None) -> Plan:
     """The plan of a rule, or of one where an argument is known to be a Python number."""
     tracked = tuple(n for n in rule.differentiable if n != number)
     function = rule.function
-    plain = hasattr(function, "plain")
+    has_body = hasattr(function, "body")
     form: Form = "unary" if is_unary(rule) else "binary" if is_binary(rule) else "any"
     formula = rule.formulas and isinstance(function, np.ufunc)
     names = {p for n in tracked for p in parameters(rule.reverse[n])}
@@ -273,10 +273,10 @@ def plan_of(rule: Rule, number: str | None = None) -> Plan:
         casts=rule.casts,
         opaque=getattr(function, "opaque", False),
         quick=function in QUICK,
-        plain=plain or function in QUICK,
-        blocks=rule.formulas and plain,
-        steps=rule.formulas and plain and _has_steps_forward(rule),
-        halves=formula and not plain and function not in QUICK,
+        direct=has_body or function in QUICK,
+        blocks=rule.formulas and has_body,
+        steps=rule.formulas and has_body and _has_steps_forward(rule),
+        halves=formula and not has_body and function not in QUICK,
         rounds=not (rule.view or rule.casts or getattr(function, "signature", "") is None),
         floats=form == "unary" or (form == "binary" and not number and not keeps_integers(rule)),
         number=number,
@@ -288,7 +288,7 @@ def _is_conjugated(rule: Rule, transpose: Lambda) -> bool:
 
 
 def _has_steps_forward(rule: Rule) -> bool:
-    body: Lambda = vars(rule.function)["plain"]
+    body: Lambda = vars(rule.function)["body"]
     return has_steps(body, len(rule.arguments))
 
 

@@ -201,7 +201,7 @@ class _Head:
             ):  # fmt: skip
                 raise TypeError(
                     f"{self.what}: rules go by the names of arguments, and {p} has "
-                    f"{'none' if loose else 'a kind that rules cannot call'}. Give it plain "
+                    f"{'none' if loose else 'a kind that rules cannot call'}. Give it named "
                     "arguments, as in def f(x, a, axis=None)."
                 )
             if p.name in ("y", "y_cell", "shapes"):

@@ -307,7 +307,7 @@ def _own(rule: Rule, plan: Plan | None = None) -> dict[str, Any]:
         "rule": rule,
         "dispatched": function,
         "mixed": functools.partial(rounded_if_narrow, function),
-        "function": QUICK.get(function) or getattr(function, "plain", function),
+        "function": QUICK.get(function) or getattr(function, "body", function),
         "all_together": rule.together,
     }
     own |= {f"reverse_{n}": transpose for n, transpose in rule.reverse.items()}

@@ -144,7 +144,7 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None, more: Any = ()) 
             array = put(plan.quickly, x_array)
         elif plan.form == "usual":
             array = own.function(*[value(plan, n, given, arrays) for n in plan.arguments])
-        elif plan.plain and not is_plain(plan, arrays):
+        elif plan.direct and not is_plain(plan, arrays):
             array = (own.mixed if plan.rounds else own.dispatched)(
                 *[value(plan, n, given, arrays) for n in plan.positional],
                 **{n: value(plan, n, given, arrays) for n in plan.settings},
@@ -300,7 +300,7 @@ def tensor(plan: Plan, n: str, given: Named, arrays: Named) -> Any:
 def is_narrow(plan: Plan, array: Any) -> bool:
     """Whether an array is of half precision: see `rules/half.py`. Most are told by their size."""
     return (
-        (plan.plain or type(array) is ndarray) and array.itemsize == 2 and array.dtype.char in "eE"
+        (plan.direct or type(array) is ndarray) and array.itemsize == 2 and array.dtype.char in "eE"
     )
 
 

@@ -20,7 +20,7 @@ from wengert.functions.arguments import (
     takes_out,
     tensor_of,
 )
-from wengert.functions.methods.operators import plain
+from wengert.functions.methods.operators import untracked
 from wengert.functions.shapes import broadcast_shapes
 from wengert.tensor import Tensor
 
@@ -36,7 +36,9 @@ def _binary(function: Function, doc: str, tensors: int) -> Function:
         if not (isinstance(input, Tensor) and isinstance(other, Tensor)):
             input, other = operands_of(apply, tensors, (input, other))
         result = (
-            NotImplemented if isinstance(other, (list, tuple)) else plain(function, input, other)
+            NotImplemented
+            if isinstance(other, (list, tuple))
+            else untracked(function, input, other)
         )
         if result is NotImplemented:
             raise TypeError(

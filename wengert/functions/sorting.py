@@ -29,7 +29,7 @@ from wengert.functions.indexing import index_select
 from wengert.functions.reductions import picked
 from wengert.rules.indexing import pick
 from wengert.rules.indexing import take_along_axis as _taken
-from wengert.rules.loops import plain
+from wengert.rules.loops import loopable
 from wengert.rules.reductions import ends_of_longest_runs
 from wengert.tensor import Tensor
 
@@ -154,7 +154,7 @@ def _median(input: Any, dim: Any, keepdim: bool, result: Any, ignore_nan: bool) 
         flat = input.reshape(-1)
         if not flat._array.size:
             return constant(np.asarray(math.nan, input.dtype))
-        if plain(flat._array):
+        if loopable(flat._array):
             middle = _middle_number(flat._array, ignore_nan)
         else:
             middle = flat._array[_middle(flat._array, 0, ignore_nan)[0]]

@@ -141,7 +141,7 @@ class Module(StateMethods):
                 return self._call_with_hooks(args, kwargs)
             if kwargs:
                 return self.forward(*args, **kwargs)
-            if len(args) == 1:  # the common case: a plain call is cheaper than one with a star
+            if len(args) == 1:  # the common case: a call without a star is cheaper
                 return self.forward(args[0])
             return self.forward(*args)
         except Exception as error:

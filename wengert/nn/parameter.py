@@ -32,7 +32,7 @@ class Parameter(Tensor):
             require(out)
         return out
 
-    __torch_function__ = None  # type: ignore[assignment]  # results are plain tensors
+    __torch_function__ = None  # type: ignore[assignment]  # results are no parameters
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         pass  # all is done in __new__; this states the arguments

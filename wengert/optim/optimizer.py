@@ -102,7 +102,7 @@ class Optimizer:
             raise ValueError(
                 "optimizer got an empty parameter list. A generator such as net.parameters() is "
                 "empty once it has been gone through: call it again, or keep list(...) of it. "
-                "Layers in a plain list or dict are no part of a module: use nn.ModuleList or "
+                "Layers in a Python list or dict are no part of a module: use nn.ModuleList or "
                 "nn.ModuleDict."
             )
         if not isinstance(groups[0], dict):
@@ -522,7 +522,7 @@ def _parts(x: Array) -> Array:
 
 
 def _alike(*arrays: Array) -> bool:
-    """Whether all are plain, contiguous and of one size: then they can be cut in blocks."""
+    """Whether all are plain arrays, contiguous and of one size: then they can be cut in blocks."""
     size = arrays[0].size
     return all(type(x) is np.ndarray and x.flags.c_contiguous and x.size == size for x in arrays)
 
@@ -724,7 +724,7 @@ class Bundle:
 
 
 def _own(x: Tensor) -> bool:
-    """Whether an array is small, plain, and known to this tensor alone."""
+    """Whether this is a small plain array, known to this tensor alone."""
     array = x._array
     return (
         type(array) is np.ndarray

@@ -80,7 +80,7 @@ class NAdam(Moments):
 
 
 class RAdam(Moments):
-    """Adam that takes plain steps until its estimate of the variance is trustworthy (Liu, 2020).
+    """Adam that steps by momentum until its estimate of the variance is trustworthy (Liu, 2020).
 
     rho_inf = 2 / (1 - beta2) - 1 and rho_t = rho_inf - 2 t beta2^t / (1 - beta2^t) measure how many
     gradients the estimate rests on. While rho_t <= 5, p -= lr m / (1 - beta1^t); after that the

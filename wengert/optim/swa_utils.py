@@ -66,7 +66,7 @@ def _for_all(average: Average) -> AverageAll:
 class AveragedModel(Module):
     """A copy of a model whose parameters are averages of those it was shown.
 
-    The plain mean (stochastic weight averaging: Izmailov et al., 2018), or what `avg_fn(average,
+    The mean of all (stochastic weight averaging: Izmailov et al., 2018), or what `avg_fn(average,
     value, n)` or `multi_avg_fn(averages, values, n)` makes of them, n being the number averaged so
     far. Buffers are copied, or with `use_buffers` averaged too.
 

@@ -3,7 +3,7 @@
 With running reductions and normalisations. An element where the mask is False counts as the
 neutral element of the operation (0 for a sum, -inf for a maximum), so that a slice with nothing
 left gives that element, or NaN for a mean. Masks broadcast to the input's shape; without one these
-are the plain functions.
+are the functions of tensors.
 
 >>> import wengert as wg
 >>> x = wg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])

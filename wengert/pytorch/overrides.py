@@ -180,7 +180,7 @@ def _as(result: Any, cls: type) -> Any:
 
 
 def disabled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """The `__torch_function__` of parameters: results are plain tensors."""
+    """The `__torch_function__` of parameters: results are no parameters."""
     with DisableTorchFunctionSubclass():
         return func(*args, **(kwargs or {}))
 

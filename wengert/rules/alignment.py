@@ -18,7 +18,7 @@ import numpy as np
 
 from wengert.dispatch import primitive
 from wengert.rules.indexing import put_along_axis
-from wengert.rules.loops import loops, plain, within_loops
+from wengert.rules.loops import loopable, loops, within_loops
 from wengert.rules.reductions import logsumexp
 from wengert.rules.rule import general
 
@@ -35,7 +35,7 @@ def alignments(x: Any, states: Any, frames: Any, lengths: Any) -> Any:
 
     Infinite if there are too few frames for the text.
     """
-    if plain(x) and _plain_integers(states, frames, lengths):
+    if loopable(x) and _plain_integers(states, frames, lengths):
         losses = np.empty(len(states), x.dtype)
         _forward(x, states, frames, lengths, _room(x, states), losses)
         return losses
@@ -49,7 +49,7 @@ def shares(g: Any, x: Any, states: Any, frames: Any, lengths: Any) -> Any:
 
     It is 0 where no path exists.
     """
-    if plain(x, g) and _plain_integers(states, frames, lengths):
+    if loopable(x, g) and _plain_integers(states, frames, lengths):
         out, room = np.zeros(x.shape, x.dtype), _room(x, states)
         ahead = np.empty((2, states.shape[1]), x.dtype)
         losses = np.empty(len(states), x.dtype)

@@ -65,7 +65,7 @@ def question(function: Function) -> Function:
 
 @question
 def many(*arrays: Any, enough: int | None = None) -> bool:
-    """Whether arrays are plain, of one shape and floating dtype, and of so many numbers.
+    """Whether these are plain arrays, of one shape and floating dtype, and of so many numbers.
 
     Formulas in 16 bits are left to NumPy, which rounds at each step; `ENOUGH` is for single steps.
     """
@@ -96,7 +96,7 @@ def at_once(function: Function, enough: int | None = None) -> Function:
     >>> bool(np.all(at_once(lambda x, y, n: n * x + y)(x, x, 2) == 3 * x))
     True
     """
-    plain = getattr(function, "plain", function)
+    body = getattr(function, "body", function)
 
     def run(*values: Any) -> Any:
         count = 0
@@ -111,7 +111,7 @@ def at_once(function: Function, enough: int | None = None) -> Function:
                 # The code reads numbers from memory, and serves all of them.
                 shared = [np.asarray(x, arrays[0].dtype) for x in settings]
                 return by_elements(function, *arrays, shared=shared)
-        return plain(*values)
+        return body(*values)
 
     return run
 

@@ -58,7 +58,7 @@ def rounded(function: Function, *args: Any, **kwargs: Any) -> Any:
 
 
 def rounded_if_narrow(function: Function, *args: Any, **kwargs: Any) -> Any:
-    """A function of arrays of several kinds, the first of which may be plain."""
+    """A function of arrays of several kinds, the first of which may be a plain array."""
     if type(args[0]) is ndarray and is_half(args[0].dtype):
         return rounded(function, *args, **kwargs)
     return function(*args, **kwargs)

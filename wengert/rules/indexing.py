@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.dispatch import primitive, within
 from wengert.rules.blocks import EXACT
-from wengert.rules.loops import as_lines, exact_loops, loops, plain, within_loops
+from wengert.rules.loops import as_lines, exact_loops, loopable, loops, within_loops
 from wengert.rules.rule import general, linear, unbroadcast
 
 
@@ -79,7 +79,7 @@ def _add_slices(g: Any, start: int, stop: int, places: Any, shape: Any) -> Any:
     """Zeros of `shape` with slices of `g` added at places in its dimensions start, ..., stop."""
     outer, count, inner = map(math.prod, (shape[:start], shape[start:stop], shape[stop:]))
     rows = g.reshape(outer, places.size, inner).swapaxes(0, 1).reshape(places.size, outer * inner)
-    summed = add_rows.plain(rows, places.reshape(-1), (count, outer * inner))  # type: ignore[attr-defined]
+    summed = add_rows.body(rows, places.reshape(-1), (count, outer * inner))  # type: ignore[attr-defined]
     return summed.reshape(count, outer, inner).swapaxes(0, 1).reshape(shape)
 
 
@@ -100,13 +100,13 @@ linear(add_at, lambda h, index: getitem(h, index), name="IndexPut", constants=("
 @primitive
 def select(x: Any, index: Any) -> Any:
     """`x[index]` where the last part of the index is a number: a view."""
-    return getitem.plain(x, index)  # type: ignore[attr-defined]
+    return getitem.body(x, index)  # type: ignore[attr-defined]
 
 
 @primitive
 def slices(x: Any, index: Any) -> Any:
     """`x[index]` for slices, None and `...`: a view."""
-    return getitem.plain(x, index)  # type: ignore[attr-defined]
+    return getitem.body(x, index)  # type: ignore[attr-defined]
 
 
 # PyTorch's graphs name these apart.
@@ -176,7 +176,7 @@ def gather(x: Any, index: Any, axis: int) -> Any:
 def scatter_add(g: Any, index: Any, shape: Any, axis: int) -> Any:
     """Zeros of `shape` with `g[i, j]` added at `[index[i, j], j]`: gather transposed."""
     if g.shape == index.shape and _alike_outside(g, index, shape, axis):
-        return put_along_axis.plain(g, index, shape, axis)  # type: ignore[attr-defined]
+        return put_along_axis.body(g, index, shape, axis)  # type: ignore[attr-defined]
     return _added(g, _flat(index, shape, axis), shape)
 
 
@@ -186,7 +186,7 @@ def _added(g: Any, places: Any, shape: Any) -> Any:
     Along one dimension np.add.at takes a quarter of the time that it takes along several.
     """
     out = np.zeros(math.prod(shape), g.dtype)
-    if plain(g):  # the loop takes as many of one as of the other, and checks nothing
+    if loopable(g):  # the loop takes as many of one as of the other, and checks nothing
         _add_each(np.broadcast_to(g, places.shape).reshape(-1), places.reshape(-1), out)
     else:
         np.add.at(out, places.reshape(-1), g.reshape(-1))
@@ -321,7 +321,7 @@ def put_along_axis(g: Any, indices: Any, shape: Any, axis: int | None) -> Any:
     Where `indices` and `shape` differ outside of `axis`, both broadcast, as in NumPy.
     """
     if axis is None:
-        return np.reshape(add_rows.plain(g, indices, (math.prod(shape),)), shape)  # type: ignore[attr-defined]
+        return np.reshape(add_rows.body(g, indices, (math.prod(shape),)), shape)  # type: ignore[attr-defined]
     if g.shape == indices.shape and _alike_outside(g, indices, shape, axis):
         out = np.zeros(shape, g.dtype)
         if not _put_lines(*as_lines(axis, g, indices, out)):
@@ -389,7 +389,7 @@ def _put_lines(g, indices, out):
 
 
 def _alike_outside(x: Any, indices: Any, shape: Any, axis: int) -> bool:
-    """Whether arrays are plain, and `shape` is that of the indices but along an axis."""
+    """Whether these are plain arrays, and `shape` is that of the indices but along an axis."""
     if not (type(x) is type(indices) is np.ndarray and indices.dtype == np.int64):
         return False
     if x.dtype not in EXACT and x.dtype != indices.dtype:
@@ -425,7 +425,7 @@ def take_rows(weight: Any, index: Any) -> Any:
 @primitive
 def add_rows(g: Any, index: Any, shape: Any) -> Any:
     """Zeros of `shape` with the rows `g` added at `index`: take_rows transposed."""
-    if plain(g) and (g.size < _BLOCK or g.size < 8 * index.size):
+    if loopable(g) and (g.size < _BLOCK or g.size < 8 * index.size):
         places = _from_start(index.reshape(-1), shape, 0)
         out = np.zeros((shape[0], math.prod(shape[1:])), g.dtype)
         _add_each_row(g.reshape(len(places), out.shape[1]), places, out)

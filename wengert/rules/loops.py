@@ -66,7 +66,7 @@ def loops(function: Function, exact: bool = False) -> Function:
             code = codes[kinds] = later or MACHINE.loops(function, kinds) or function
         return code(*values)
 
-    run.plain = function  # type: ignore[attr-defined]
+    run.body = function  # type: ignore[attr-defined]
     return run
 
 
@@ -98,7 +98,7 @@ def within_loops(function: Function) -> Function:
     return function
 
 
-def plain(*arrays: Any) -> bool:
+def loopable(*arrays: Any) -> bool:
     """Whether they are plain arrays of one dtype, float32 or float64."""
     dtype = arrays[0].dtype
     if dtype not in EXACT:

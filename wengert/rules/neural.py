@@ -17,7 +17,7 @@ from wengert.errors import DtypeError
 from wengert.rules.blocks import EXACT
 from wengert.rules.elementwise import FEW, masked
 from wengert.rules.indexing import put_along_axis
-from wengert.rules.loops import as_lines, exact_loops, plain
+from wengert.rules.loops import as_lines, exact_loops, loopable
 from wengert.rules.reductions import softmax, tops
 from wengert.rules.rule import elementwise, general, linear
 
@@ -368,7 +368,7 @@ general(
 @primitive
 def picked(x: Any, target: Any, weights: Any, axis: int) -> Any:
     """`-weights x[target]` along `axis`, of log probabilities; 0 where the target is negative."""
-    if plain(x) and type(target) is np.ndarray:
+    if loopable(x) and type(target) is np.ndarray:
         out = np.empty(target.shape, x.dtype)
         (lines,) = as_lines(axis, x)
         places = target.reshape(lines.shape[::2])
@@ -383,7 +383,7 @@ def picked(x: Any, target: Any, weights: Any, axis: int) -> Any:
 def unpicked(g: Any, target: Any, weights: Any, shape: Any, axis: int) -> Any:
     """Zeros of `shape` with `-weights g` at the targets along `axis`: picked transposed."""
     g = g if weights is None else g * weights
-    if plain(g) and type(target) is np.ndarray:
+    if loopable(g) and type(target) is np.ndarray:
         out = np.zeros(shape, g.dtype)
         (lines,) = as_lines(axis, out)
         places = target.reshape(lines.shape[::2])

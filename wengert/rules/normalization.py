@@ -58,7 +58,7 @@ def _length(x: Any, axes: tuple[int, ...]) -> int:
 
 
 def _trailing(x: Any, axes: tuple[int, ...]) -> bool:
-    """Whether the axes are an array's last ones, in order, and it is plain."""
+    """Whether the axes are the last ones, in order, of a plain array."""
     return rows.fits(x, -1) and [a % x.ndim for a in axes] == list(range(x.ndim))[-len(axes) :]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from wengert.dispatch import primitive
 from wengert.rules import contraction
 from wengert.rules.indexing import put_along_axis
-from wengert.rules.loops import loops, plain
+from wengert.rules.loops import loopable, loops
 from wengert.rules.rule import general, linear, unbroadcast
 from wengert.rules.shapes import astype
 from wengert.rules.stacks import matmul
@@ -343,7 +343,7 @@ def pair_distances(x: Any) -> Any:
 
 
 def _few(x: Any, *others: Any) -> bool:
-    return x.shape[0] ** 2 * x.shape[1] <= 1 << 16 and plain(x, *others)
+    return x.shape[0] ** 2 * x.shape[1] <= 1 << 16 and loopable(x, *others)
 
 
 @way(pair_distances, _few)

@@ -66,11 +66,11 @@ def _squeeze(a: Any, axis: Any = None) -> Any:
 
 
 def _select(x: Any, index: Any) -> Any:
-    return x[index, ...] if type(index) is int else getitem.plain(x, index)  # type: ignore[attr-defined]
+    return x[index, ...] if type(index) is int else getitem.body(x, index)  # type: ignore[attr-defined]
 
 
 def _slices(x: Any, index: Any) -> Any:
-    return x[index] if type(index) is slice else getitem.plain(x, index)  # type: ignore[attr-defined]
+    return x[index] if type(index) is slice else getitem.body(x, index)  # type: ignore[attr-defined]
 
 
 def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
@@ -103,8 +103,8 @@ def _where_not(condition: Any, b: Any, a: Any) -> Any:
 
 def _astype(x: Any, dtype: Any) -> Any:
     if many(x, enough=ENOUGH) and dtype in FLOATING and HALF in (x.dtype, dtype):
-        return by_elements(astype.plain, x, settings=(dtype,))  # type: ignore[attr-defined]
-    return astype.plain(x, dtype)  # type: ignore[attr-defined]
+        return by_elements(astype.body, x, settings=(dtype,))  # type: ignore[attr-defined]
+    return astype.body(x, dtype)  # type: ignore[attr-defined]
 
 
 def _power(a: Any, b: Any) -> Any:

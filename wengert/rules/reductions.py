@@ -12,7 +12,7 @@ from wengert.dispatch import ERRORS, QUIET, primitive
 from wengert.rules import rows
 from wengert.rules.blocks import ENOUGH, by_rows, by_samples, in_rows, many, many_rows
 from wengert.rules.elementwise import FEW, exponential_share
-from wengert.rules.loops import as_lines, exact_loops, plain
+from wengert.rules.loops import as_lines, exact_loops, loopable
 from wengert.rules.rule import general, linear
 from wengert.rules.ways import implemented, way
 
@@ -111,10 +111,10 @@ def _in_many_rows(x: Any, axis: Any, *_: Any, **__: Any) -> bool:
 
 @way(variance, _in_many_rows)
 def _variance_compiled(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
-    return _reduced_rows(variance.plain.formula, x, keepdims, ((1,), correction))  # type: ignore[attr-defined]
+    return _reduced_rows(variance.body.formula, x, keepdims, ((1,), correction))  # type: ignore[attr-defined]
 
 
-@way(variance, lambda x, *_, **__: plain(x) and x.ndim > 0)
+@way(variance, lambda x, *_, **__: loopable(x) and x.ndim > 0)
 def _variance_of_plain(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
     """Without NumPy's mean and sum, whose preparations take most of the time of few numbers."""
     n = count(x.shape, axis)
@@ -181,7 +181,7 @@ def running_places(x: Any, axis: int, extremum: Any) -> Any:
 
     NaN counts as more extreme than any number.
     """
-    if plain(x):
+    if loopable(x):
         places = np.empty(x.shape, np.int64)
         _running_places(*as_lines(axis, x, places), 1.0 if extremum is np.maximum else -1.0)
         return places

@@ -16,7 +16,7 @@ _NEAR = 0.02
 
 
 def fits(x: Any, axis: int) -> bool:
-    """Whether an array is plain, and `axis` its last dimension."""
+    """Whether this is a plain array, and `axis` its last dimension."""
     return (
         type(x) is np.ndarray
         and x.dtype in EXACT

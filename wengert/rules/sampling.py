@@ -18,7 +18,7 @@ import numpy as np
 
 from wengert.dispatch import primitive
 from wengert.rules.indexing import add_at, getitem, put_along_axis
-from wengert.rules.loops import as_lines, exact_loops, loops, plain, within_loops
+from wengert.rules.loops import as_lines, exact_loops, loopable, loops, within_loops
 from wengert.rules.rule import general, linear
 
 CUBIC = -0.75
@@ -61,7 +61,7 @@ def sample(x: Any, grid: Any, mode: str, padding: str, corners: bool, orders: Or
 
     A point has the last dimension's coordinate first, with the input between -1 and 1.
     """
-    if plain(x, grid):
+    if loopable(x, grid):
         batch, spatial, points = x.shape[:2], x.shape[2:], grid.shape[1:-1]
         around = _pixels(grid, spatial, mode, padding, corners, orders)
         out = np.empty((*batch, math.prod(points)), x.dtype)
@@ -81,7 +81,7 @@ def spread(
     g: Any, grid: Any, shape: Any, mode: str, padding: str, corners: bool, orders: Orders
 ) -> Any:
     """`g`, (N, C, *P), added to the pixels of `shape` it came from: `sample` transposed."""
-    if plain(g, grid):
+    if loopable(g, grid):
         batch, spatial, points = shape[:2], shape[2:], g.shape[2:]
         around = _pixels(grid, spatial, mode, padding, corners, orders)
         out = np.zeros((*batch, math.prod(spatial)), g.dtype)
@@ -401,7 +401,7 @@ def band(matrix: Any) -> Band:
 def resize(x: Any, by: Band, axis: int) -> Any:
     """The matrix `by` applied along `axis`."""
     starts, weights = by.starts, _weights(by, x.dtype)
-    if plain(x, weights):
+    if loopable(x, weights):
         out = np.zeros((*x.shape[:axis], len(starts), *x.shape[axis + 1 :]), x.dtype)
         _resized(*as_lines(axis, x, out), starts, weights)
         return out
@@ -413,7 +413,7 @@ def unresize(g: Any, by: Band, axis: int) -> Any:
     """`g` added to what it was made of: resize transposed."""
     starts, weights = by.starts, _weights(by, g.dtype)
     shape = (*g.shape[:axis], by.size, *g.shape[axis + 1 :])
-    if plain(g, weights):
+    if loopable(g, weights):
         out = np.zeros(shape, g.dtype)
         _unresized(*as_lines(axis, g, out), starts, weights)
         return out

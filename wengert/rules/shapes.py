@@ -15,7 +15,7 @@ from wengert import dtypes
 from wengert.dispatch import primitive
 from wengert.rules.half import held
 from wengert.rules.indexing import add_at, getitem
-from wengert.rules.loops import plain
+from wengert.rules.loops import loopable
 from wengert.rules.rule import linear, unbroadcast
 from wengert.rules.ways import implemented, way
 
@@ -274,7 +274,9 @@ def windows(x: Any, axis: int, size: int, step: int) -> Any:
 
 
 def _lies_open(x: Any, axis: int, size: int, step: int) -> bool:
-    return plain(x) and x.size > 0 and bool(x.ndim) and x.flags.c_contiguous and x.flags.writeable
+    return (
+        loopable(x) and x.size > 0 and bool(x.ndim) and x.flags.c_contiguous and x.flags.writeable
+    )
 
 
 @way(windows, _lies_open)

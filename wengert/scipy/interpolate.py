@@ -196,8 +196,8 @@ def _akima(steep: Any, method: str) -> Any:
     bent = _bare(both) > 1e-9 * np.max(_bare(both))
     weighted = (after * m[1:-2] + before * m[2:-1]) / np.where(bent, both, 1.0)
     # Where nothing bends, SciPy takes the mean of the outer lines, or, modified, of the inner ones.
-    plain = (m[3:] + m[:-3]) / 2 if method == "akima" else 0 * weighted
-    return np.where(bent, weighted, plain)
+    straight = (m[3:] + m[:-3]) / 2 if method == "akima" else 0 * weighted
+    return np.where(bent, weighted, straight)
 
 
 class CubicSpline(_Piecewise):

@@ -129,8 +129,8 @@ def _described(name: str, own: Function, theirs: Function) -> Function:
                 given |= given.pop(p.name, {})
         for n, value in given.items():
             default = signature.parameters[n].default if n in signature.parameters else None
-            plain = default is value or (type(default) is type(value) and default == value)
-            if n not in known and not plain and not _is_a_hint(n):
+            is_default = default is value or (type(default) is type(value) and default == value)
+            if n not in known and not is_default and not _is_a_hint(n):
                 raise TypeError(
                     f"{name} on tensors does not take {n}={value!r}. It takes {', '.join(known)}."
                 )

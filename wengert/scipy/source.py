@@ -55,8 +55,8 @@ def _filled(make: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(make)
     def filled(*args: Any, **kwargs: Any) -> Any:
         array = make(*args, **kwargs)
-        plain = isinstance(array, np.ndarray) and array.dtype.kind in "fc"
-        return TENSORS.wrap(array) if plain else array
+        inexact = isinstance(array, np.ndarray) and array.dtype.kind in "fc"
+        return TENSORS.wrap(array) if inexact else array
 
     return filled
 
@@ -191,7 +191,7 @@ def _is_plain(x: Any) -> bool:
 
 @functools.cache
 def _called(f: FunctionType) -> Callable[..., Any]:
-    """SciPy's function itself where all is plain, and otherwise the same code on tensors."""
+    """SciPy's function itself on NumPy's arrays, and otherwise the same code on tensors."""
     ours: Any = None
 
     @functools.wraps(f)
@@ -390,8 +390,8 @@ def of_tensors(cls: type) -> Any:
     def new(known: Any, *args: Any, **kwargs: Any) -> Any:
         if known is kind and (holds_arrays(args) or holds_arrays(kwargs)):
             return entered(again(cls))(*args, **kwargs)
-        plain = theirs_new is object.__new__
-        return object.__new__(known) if plain else theirs_new(known, *args, **kwargs)
+        inherited = theirs_new is object.__new__
+        return object.__new__(known) if inherited else theirs_new(known, *args, **kwargs)
 
     def asked(name: str, theirs: Any) -> Any:
         @functools.wraps(theirs)

@@ -154,7 +154,7 @@ class Family(_Distribution):
             return formula(*args)
         shape = np.broadcast_shapes(*(tuple(a.shape) for a in args))
         zero: Any = sum(np.zeros_like(a) for a in args if holds_arrays(a))
-        zero = zero + np.zeros(shape, dtype=zero.dtype)  # plain ones may be the larger ones
+        zero = zero + np.zeros(shape, dtype=zero.dtype)  # plain arrays may be the larger ones
         try:
             value = formula(
                 *(

@@ -233,7 +233,7 @@ class Keeper:
     def save(self) -> None:
         if self.folder is None:
             return
-        state = {name: plain(part) for name, part in vars(self.state).items()}
+        state = {name: state_of(part) for name, part in vars(self.state).items()}
         sharded.save(state, checkpoint_id=self.folder / f"{self.state.step:08d}")
 
     def load_newest(self, needed: bool = False) -> None:
@@ -253,7 +253,7 @@ class Keeper:
                 setattr(self.state, name, saved[name])
 
 
-def plain(part: Any) -> Any:
+def state_of(part: Any) -> Any:
     """What is saved of a part."""
     if hasattr(part, "shard_state_dict"):
         return part.shard_state_dict()
@@ -269,7 +269,7 @@ class Remembered(NamedTuple):
 
 def remembered(part: Any) -> Remembered:
     return Remembered(
-        copy.deepcopy(plain(part)), {name: copy.deepcopy(p.grad) for name, p in gradients(part)}
+        copy.deepcopy(state_of(part)), {name: copy.deepcopy(p.grad) for name, p in gradients(part)}
     )
 
 

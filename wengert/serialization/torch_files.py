@@ -438,7 +438,7 @@ class _Machine:
 
     do_long_binget = do_get = do_binget
 
-    # ---- plain values ---------------------------------------------------------------------
+    # ---- values without references ---------------------------------------------------------
 
     def do_none(self, _: Any) -> None:
         self.stack.append(None)

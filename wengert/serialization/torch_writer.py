@@ -127,7 +127,7 @@ class _Pickler(_InPython):  # type: ignore[misc]
 
 
 def _form(obj: Any) -> Any:
-    """A name and what it is called with, of what is neither plain data nor an object."""
+    """A name and what it is called with, of what is neither data nor an object."""
     if type(obj) is _Call:
         return obj.made
     if isinstance(obj, Parameter):

@@ -30,9 +30,9 @@ class Job:
         from wengert.compile.call.function import CompiledFunction, compile
 
         f = self.function
-        plain = f.function if isinstance(f, CompiledFunction) else f
-        mapped = vmap(plain) if self.vmap else plain
-        return compile(mapped) if self.compile or plain is not f else mapped
+        eager = f.function if isinstance(f, CompiledFunction) else f
+        mapped = vmap(eager) if self.vmap else eager
+        return compile(mapped) if self.compile or eager is not f else mapped
 
     def __call__(self, batch: Rows, count: int) -> Rows:
         """The results of the first `count` rows of a batch."""

@@ -216,7 +216,7 @@ class Expression:
                 raise self._error("this is not a function: write * to multiply", place)
         count = FUNCTIONS[name][0]
         if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
-            raise self._error(f"{name} takes plain arguments only", place)
+            raise self._error(f"{name} takes arguments by position only", place)
         if len(node.args) != count:
             wanted = "1 argument" if count == 1 else f"{count} arguments"
             raise self._error(f"{name} takes {wanted}, got {len(node.args)}", place)
@@ -321,7 +321,7 @@ def _float(number: float) -> float:
 
 
 def _applied(function: Callable[..., Any], *values: Any) -> Any:
-    """The function on values; plain numbers stay plain numbers."""
+    """The function on values; of Python's numbers, a Python number."""
     if all(isinstance(value, float) for value in values):
         return float(function(*(np.float64(value) for value in values)))
     return function(*values)

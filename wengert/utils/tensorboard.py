@@ -101,12 +101,12 @@ _VALUES: dict[type, tuple[int, Any]] = {
 
 def _setting(name: str, values: list[Any]) -> tuple[int, list[bytes]]:
     """The number of a setting's type, and its values: the first is what it is."""
-    plain = [v if isinstance(v, (str, bool)) else _number(name, v) for v in values]
-    kinds = {type(value) for value in plain}
+    items = [v if isinstance(v, (str, bool)) else _number(name, v) for v in values]
+    kinds = {type(value) for value in items}
     if len(kinds) > 1:
         raise TypeError(f"add_hparams: the values of {name!r} are of several types: {values}")
     kind, written = _VALUES[kinds.pop()]
-    return kind, [written(value) for value in plain]
+    return kind, [written(value) for value in items]
 
 
 def _number(name: str, value: Any) -> float:

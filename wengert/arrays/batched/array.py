@@ -98,8 +98,8 @@ class Level(Kind):
         named = {name: aligned(x, n, self) for name, x in kwargs.items()}
         return results(self, function(*given, **named))
 
-    def body(self, plain: Any, args: Any, kwargs: Any) -> Any:
-        return plain(*(_batched(self, x) for x in args), **kwargs)
+    def body(self, function: Any, args: Any, kwargs: Any) -> Any:
+        return function(*(_batched(self, x) for x in args), **kwargs)
 
     def composed(self, meaning: Any, args: Any, kwargs: Any) -> Any:
         """What asks for numbers, as for those that fall into a bin, is done for each example."""
@@ -483,8 +483,8 @@ def further(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
     ndim = len(call["shape"]) if "shape" in call else ndim_of(args[0])
     rule = RULES.get(function)
     axes = [n for n in (rule.axes or () if rule else ("axis", "axis1", "axis2")) if n in call]
-    if axes and not ndim and hasattr(function, "plain") and not function.opaque:
-        return level.body(function.plain, args, kwargs)  # there is nothing to count
+    if axes and not ndim and hasattr(function, "body") and not function.opaque:
+        return level.body(function.body, args, kwargs)  # there is nothing to count
     for name, value in call.items():
         if name in axes:
             several = value is None or isinstance(value, (tuple, list))

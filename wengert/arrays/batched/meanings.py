@@ -33,7 +33,7 @@ from wengert.rules import indexing
 @Level.pattern(entered, left, left_view, total, same)
 def _through_levels(function: Any, level: Level, *args: Any) -> Any:
     """These look for their own level beneath newer ones."""
-    return function.plain(*args)
+    return function.body(*args)
 
 
 # ---- ufuncs ---------------------------------------------------------------------------------

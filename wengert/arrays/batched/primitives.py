@@ -45,7 +45,7 @@ def _standardize(level: Level, x: Any, axes: Any, eps: float) -> Any:
     if dims == tuple(range(dims[0], x.ndim)):  # the last dimensions
         shifted = tuple(i + 1 for i in dims)
         return BatchedArray(normalization.standardize(x.raw, shifted, eps), level)
-    return normalization.standardize.plain(x, axes, eps)  # type: ignore[attr-defined]
+    return normalization.standardize.body(x, axes, eps)  # type: ignore[attr-defined]
 
 
 # ---- shapes ----------------------------------------------------------------------------------

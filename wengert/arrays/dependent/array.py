@@ -67,8 +67,8 @@ class Dependence(Origins, Kind):
             ids = self.either(ids, x.ids)
         return each_dependent(self, value, ids)
 
-    def body(self, plain: Any, args: Any, kwargs: Any) -> Any:
-        return self._tried(super().body, plain, args, kwargs)
+    def body(self, function: Any, args: Any, kwargs: Any) -> Any:
+        return self._tried(super().body, function, args, kwargs)
 
     def composed(self, meaning: Any, args: Any, kwargs: Any) -> Any:
         return self._tried(super().composed, meaning, args, kwargs)

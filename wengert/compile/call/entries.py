@@ -1,7 +1,7 @@
 """From the description of an entry to the callable, the fastest kind that this Python allows.
 
 That is `entry_native.py` where CPython's and NumPy's objects are laid out as known, else
-`entry_reference.py`, plain Python that does the same.
+`entry_reference.py`, Python that does the same.
 """
 
 from __future__ import annotations

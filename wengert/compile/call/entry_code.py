@@ -405,7 +405,7 @@ class _Entry:
         w, table = self.w, self.table
         with w.section(table, Head.PIECES) as record:
             base = self.find(record)
-            with w.build.if_else(w.call("plain", record, base)) as (here, there):
+            with w.build.if_else(w.call("can_see", record, base)) as (here, there):
                 with here:
                     self.keep(record, w.call("seen", record, base, w.word(table, Head.EMPTY)))
                 with there:

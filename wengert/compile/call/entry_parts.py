@@ -177,7 +177,7 @@ def wrap(
 
 
 @part(BIT)
-def plain(w: Writer, record: ir.Value, base: ir.Value) -> None:
+def can_see(w: Writer, record: ir.Value, base: ir.Value) -> None:
     """Whether a piece can be made here: of a base that is no view, whose writes are counted."""
     none, sight = w.known("python._Py_NoneStruct"), w.word(record, Field.SIGHT)
     w.need(w.differs(sight, Sight.ASKED))

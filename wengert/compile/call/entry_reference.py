@@ -1,4 +1,4 @@
-"""An entry in plain Python: what the native one must agree with, and stands in where it cannot be.
+"""An entry in Python: what the native one must agree with, and stands in where it cannot be.
 
 Each method is one of the phases that `entry_code.py` writes in machine code.
 """

@@ -1,7 +1,7 @@
 """Where CPython and NumPy keep what a native entry reads: offsets into their objects.
 
 Nothing here is believed: each offset is found or checked on a known object of this process, so a
-Python or NumPy that lays its objects out otherwise gives `LayoutError`, and entries in plain Python
+Python or NumPy that lays its objects out otherwise gives `LayoutError`, and entries in Python
 instead of native ones.
 """
 

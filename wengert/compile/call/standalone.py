@@ -185,15 +185,15 @@ class Standalone(Printer):
 
     def _inlined(self, function: Callable[..., Any]) -> str:
         """The name of a function of this package, whose text goes above."""
-        plain: Any = inspect.unwrap(getattr(function, "plain", function))
-        name = plain.__name__
-        if not isinstance(plain, types.FunctionType):
+        body: Any = inspect.unwrap(getattr(function, "body", function))
+        name = body.__name__
+        if not isinstance(body, types.FunctionType):
             raise TracingError(
-                f"the source of {self.title} would need {name}, {_kind(plain)} that has no text: "
+                f"the source of {self.title} would need {name}, {_kind(body)} that has no text: "
                 "it draws random numbers, or keeps something between calls. Draw them outside, "
                 "and pass them as an argument."
             )
-        if plain in self.inlined:
+        if body in self.inlined:
             return name
         if name in self.taken:
             raise TracingError(
@@ -201,11 +201,11 @@ class Standalone(Printer):
                 "else in it. Rename that."
             )
         self.taken.add(name)
-        self.inlined[plain] = ""  # its place, behind what calls it; functions may call each other
-        tree = _stripped(plain)
-        for used in _globals_of(tree, plain):
-            self._provide(used, plain.__globals__.get(used, getattr(builtins, used, None)))
-        self.inlined[plain] = ast.unparse(tree)
+        self.inlined[body] = ""  # its place, behind what calls it; functions may call each other
+        tree = _stripped(body)
+        for used in _globals_of(tree, body):
+            self._provide(used, body.__globals__.get(used, getattr(builtins, used, None)))
+        self.inlined[body] = ast.unparse(tree)
         return name
 
     def _provide(self, name: str, item: Any) -> None:

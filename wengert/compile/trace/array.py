@@ -178,7 +178,7 @@ class Trace(Kind):
         if isinstance(x, np.ndarray):
             return self.external(x)
         if isinstance(x, (np.generic, list, tuple)):
-            return self.program.constant(np.asarray(self.plain(x)))
+            return self.program.constant(np.asarray(self.concretes(x)))
         if isinstance(x, (bool, int, float, complex)):
             kinds: tuple[Any, ...] = (bool, int, float, complex)
             return next(kind(x) for kind in kinds if isinstance(x, kind))
@@ -187,10 +187,10 @@ class Trace(Kind):
             f"{line_of(*here())}\nConvert it with np.asarray before the compiled function."
         )
 
-    def plain(self, x: Any) -> Any:
+    def concretes(self, x: Any) -> Any:
         """A list with traced scalars inside cannot be made an array of numbers."""
         if isinstance(x, (list, tuple)):
-            return [self.plain(item) for item in x]
+            return [self.concretes(item) for item in x]
         return x.concrete("np.asarray") if type(x) is TracedArray else x
 
     def cast(self, x: Any, dtype: Any) -> Any:

@@ -709,8 +709,8 @@ def _is_of_a_container(callee: Any, args: Any) -> bool:
 
 def _is_setting(callee: Any, args: Any, named: Any) -> bool:
     """Whether a function of wengert may tell a setting of the process: it is given no array."""
-    plain = all(type(x) in ATOMS for x in (*args, *named.values()))
-    return plain and type(callee) is FunctionType and is_ours(callee)
+    atoms = all(type(x) in ATOMS for x in (*args, *named.values()))
+    return atoms and type(callee) is FunctionType and is_ours(callee)
 
 
 def _is_cached(callee: Any) -> bool:
@@ -723,9 +723,9 @@ def _asks_classes(classes: Any) -> bool:
         return any(map(_asks_classes, classes))
     if is_ours(classes):
         return False
-    plain = type.__instancecheck__
+    usual = type.__instancecheck__
     return static(type(classes), "__instancecheck__") not in (
         None,
-        plain,
+        usual,
         static(type, "__instancecheck__"),
     )

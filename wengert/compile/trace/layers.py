@@ -104,7 +104,7 @@ def _whole(trace: Trace, x: Any, batches: tuple[Level, ...], axis: int) -> Any:
                 x = leaving(x, axis, level)
         return x if type(x._array) is TracedArray else wrap(trace.as_array(x._array), x._node)
     for level in batches:
-        x = outwards.plain(x, axis, level)
+        x = outwards.body(x, axis, level)
     return trace.as_array(x)
 
 
@@ -130,7 +130,7 @@ def _together(take: Callable[[], Any], layers: Layers, axis: int) -> Any:
             with _outside(batch):
                 x = entering(x, axis, batch)
         else:
-            x = inwards.plain(x, axis, batch)
+            x = inwards.body(x, axis, batch)
     for level, inner in layers.tangents:
         tangent = _together(take, inner, axis)
         if not isinstance(x, Tensor):

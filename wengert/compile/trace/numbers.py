@@ -91,16 +91,16 @@ def _too_large(limit: int) -> str:
     )
 
 
-def check_exponent(trace: Any, exponent: Any, plain: bool) -> None:
+def check_exponent(trace: Any, exponent: Any, of_user: bool) -> None:
     """NumPy has no negative powers of ints, and says so if it meets one; so do tensors, unless
-    these are `plain` arrays.
+    the call stands in the user's code.
     """
     constants = trace.program.constants
     known = constants.get(exponent) if type(exponent) is Value else exponent
     if known is not None and np.all(known >= 0):
         return
     error: Exception = ValueError("Integers to negative integer powers are not allowed.")
-    if not plain:
+    if not of_user:
         error = unsuited("pow", error, ())
     holds = trace.array(exponent) >= 0 if type(exponent) is Value else np.bool_(False)
     require(trace.as_array(holds), type(error), *error.args)

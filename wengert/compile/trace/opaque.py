@@ -64,14 +64,14 @@ def is_shaped_by_numbers(function: Any, args: Any, kwargs: Any, results: Any) ->
     return [r.shape for r in results_of(results)[1]] != [r.shape for r in results_of(other)[1]]
 
 
-def check_axis(function: Any, args: Any, axis: Any, plain: bool) -> None:
+def check_axis(function: Any, args: Any, axis: Any, of_user: bool) -> None:
     """NumPy's own error, if one of its functions knows no such axis of a number.
 
-    Tensors, if this is no `plain` array, have the axis 0 of a number, as in PyTorch.
+    A number as a tensor has an axis 0, as in PyTorch: `of_user` says that the call is the user's.
     """
     if not args or getattr(args[0], "shape", None) != () or function.__module__ != "numpy":
         return
-    if not plain and axis in (0, -1):
+    if not of_user and axis in (0, -1):
         return
     try:
         function(np.zeros((), args[0].dtype), axis=axis)

@@ -424,8 +424,8 @@ _FIELDS = {cls: [field.name for field in fields(cls)] for cls in get_args(Place)
 
 
 def _shown(x: Any) -> str:
-    plain = x is MISSING or type(x) in PLAIN
-    return repr(x) if plain else f"an object of class {type(x).__name__}"
+    has_text = x is MISSING or type(x) in PLAIN
+    return repr(x) if has_text else f"an object of class {type(x).__name__}"
 
 
 # ---- what goes out ------------------------------------------------------------------------------

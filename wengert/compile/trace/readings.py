@@ -332,7 +332,7 @@ def compared(answer: Any, shared: bool) -> Any:
 
 
 def _held(answer: Any) -> Any:
-    """What an object holds; of containers of plain values, which are common, a tuple."""
+    """What an object holds; of containers of atoms, which are common, a tuple."""
     try:
         return _plain(answer)
     except _NotPlain:

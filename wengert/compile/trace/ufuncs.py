@@ -54,7 +54,7 @@ def _erf(trace: Trace, x: Any) -> Any:
 
 @Trace.pattern(
     *(f for f in vars(convolution).values() if getattr(f, "__module__", "") == convolution.__name__
-      and hasattr(f, "plain")),
+      and hasattr(f, "body")),
     elementwise.spherical_bessel, elementwise.make_complex, reductions.recurrence,
     special.airy_ai, special.airy_aip, special.chebyt, special.gegenbauer, special.genlaguerre,
     special.hermite, special.hermitenorm, linalg.solve_triangular, linalg.lu_unpivoted,

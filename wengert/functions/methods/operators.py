@@ -101,7 +101,7 @@ _ORDERING = frozenset({np.less, np.less_equal, np.greater, np.greater_equal})
 _COMPLEX, _DOUBLE_COMPLEX = np.dtype(np.complex64), np.dtype(np.complex128)
 
 
-def plain(function: Any, x: Any, other: Any) -> Any:
+def untracked(function: Any, x: Any, other: Any) -> Any:
     """A function without derivative on two operands, with PyTorch's promotion."""
     a = x._array if isinstance(x, Tensor) else x
     b = other._array if isinstance(other, Tensor) else other
@@ -137,7 +137,7 @@ def _are_numbers(items: Any) -> bool:
 
 def comparison(function: Any, reflected: bool = False) -> Callable[[Tensor, Any], Any]:
     def compare(self: Tensor, other: Any) -> Any:
-        return plain(_turned(function) if reflected else function, self, other)
+        return untracked(_turned(function) if reflected else function, self, other)
 
     return compare
 

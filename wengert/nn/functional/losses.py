@@ -29,7 +29,7 @@ from wengert.nn.functional.shared import (
     where,
 )
 from wengert.rules import neural, special
-from wengert.rules.loops import plain
+from wengert.rules.loops import loopable
 from wengert.rules.neural import note_classes
 from wengert.rules.products import pair_distances
 from wengert.tensor import Tensor, wrap
@@ -271,7 +271,7 @@ def nll_loss(
     classes = 0 if x.ndim == 1 else 1
     one_dtype("nll_loss", (input, weight))
     _check_nll(x, t, weight, classes)
-    if plain(*(a for a in (x, array_of(weight)) if a is not None)) and type(t) is np.ndarray:
+    if loopable(*(a for a in (x, array_of(weight)) if a is not None)) and type(t) is np.ndarray:
         places = np.empty(t.shape, np.int64)
         flat = t.reshape(-1), x.shape[classes], ignore_index, places.reshape(-1)
         kept = note_classes(*flat)

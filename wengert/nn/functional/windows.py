@@ -19,7 +19,7 @@ from wengert.nn.functional.shared import apply, check_floats, check_positive, ov
 from wengert.rules import convolution as rules
 from wengert.rules import neural, products
 from wengert.rules.indexing import getitem
-from wengert.rules.loops import plain
+from wengert.rules.loops import loopable
 from wengert.rules.sampling import band, largest_of_bins, resize
 from wengert.tensor import Tensor, wrap
 
@@ -573,7 +573,7 @@ def adaptive_max_pools(n: int) -> Any:
         array, spatial = x._array, x._array.shape[2:]
         lead = array.shape[:2]
         bins = [_bins(s, o) for s, o in zip(spatial, out, strict=True)]
-        if n < 3 and plain(array) and array.size and 0 not in out:
+        if n < 3 and loopable(array) and array.size and 0 not in out:
             flat = largest_of_bins(array, bins).reshape(*lead, math.prod(out))
         else:
             flat = _largest_of_cells(array, bins, out)

@@ -161,7 +161,7 @@ class _BatchNorm(_Norm):
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked._array[...] += 1
             mark_written(self.num_batches_tracked, "add_")
-            if self.momentum is None:  # the plain mean over all batches
+            if self.momentum is None:  # the unweighted mean over all batches
                 momentum = 1.0 / number(self.num_batches_tracked._array)
         from_batch = self.training or (self.running_mean is None and self.running_var is None)
         keep = not self.training or self.track_running_stats

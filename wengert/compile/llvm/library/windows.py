@@ -191,7 +191,7 @@ class Axis:
         return range(min(max(first, 0), self.length), max(0, min(last, self.length)))
 
     @property
-    def plain(self) -> bool:
+    def in_place(self) -> bool:
         """Whether the windows see the image as it lies in memory."""
         reach = (self.out - 1) + (self.kernel - 1) * self.dilation
         return self.stride == 1 and self.padding == 0 and reach < self.size
@@ -215,7 +215,7 @@ class Planes:
         _, channel, row, column = image.strides
         # Channels a page apart would all fall on the same lines of the first-level cache.
         crowded = channels > 4 and channel * itemsize % 2048 == 0
-        if rows.plain and columns.plain and column == 1 and not crowded:
+        if rows.in_place and columns.in_place and column == 1 and not crowded:
             return Planes(rows, columns, channels, channel, row, False)
         width = columns.length
         each = len(rows.remainders) * len(columns.remainders) * rows.length * width

@@ -1,7 +1,7 @@
 """Lanes: LLVM values written as formulas.
 
 One `Lanes` is a float or a vector of floats, their bits as integers, or a mask; Python's operators
-emit the instruction for every lane at once, and a plain number on either side is the constant in
+emit the instruction for every lane at once, and a Python number on either side is the constant in
 every lane. `math.py` and the files beside it say the elementary functions in this language.
 """
 

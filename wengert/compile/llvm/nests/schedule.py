@@ -183,7 +183,7 @@ class _Draft:
         """Make row reductions of the stores that accumulate, where the loops allow it."""
         for k, store in self._accumulating():
             if not store.onto and not self._repeats(store, self.outer + self.row):
-                self.operations[k] = replace(store, combine="")  # nothing meets: a plain store
+                self.operations[k] = replace(store, combine="")  # nothing meets: a store
         chosen = not self._rows_matter()
         if chosen:
             self.outer, self.row = self.outer + self.row, []
@@ -259,8 +259,8 @@ class _Draft:
     def write_out(self) -> bool:
         """Make operations of their own of the elements of a short row; whether that was done.
 
-        The elements of a row are then read and written together, and reductions are plain
-        functions. Four that are only mapped are a vector themselves.
+        The elements of a row are then read and written together, and reductions are
+        functions of them. Four that are only mapped are a vector themselves.
         """
         short = self.row or self._short_loop()
         count = math.prod(self.extents[k] for k in short)

@@ -140,7 +140,7 @@ def _known(p: Rewrite, value: Value) -> Any:
 
 
 @RULES.on(full)
-def plain(p: Rewrite, s: Statement) -> Any:
+def shortened(p: Rewrite, s: Statement) -> Any:
     """full(1) and full(np.float32(1)) are full(1.0)."""
     shape, k, dtype = s.args[0], s.args[1], s.output.dtype
     if type(k) is Value:

@@ -21,7 +21,7 @@ PLAIN_CALLABLES = frozenset(
         *SLOTS,
     }
 )
-"""Kinds of callables with no attributes of their own that would matter, and a plain hash."""
+"""Kinds of callables with no attributes of their own that would matter, and object's hash."""
 
 BOUND = (MethodType, BuiltinMethodType, types.MethodWrapperType)
 

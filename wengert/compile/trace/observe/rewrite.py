@@ -46,17 +46,19 @@ nobody, and does what the original does."""
 class Told:
     """A constant in rewritten code: `told[operands]` tells this thread's observer of them."""
 
-    __slots__ = ("argument", "meaning", "plain")
+    __slots__ = ("argument", "meaning", "original")
 
-    def __init__(self, meaning: str, plain: Callable[..., Any], argument: tuple[Any, ...]) -> None:
+    def __init__(
+        self, meaning: str, original: Callable[..., Any], argument: tuple[Any, ...]
+    ) -> None:
         self.meaning = meaning
-        self.plain = plain
+        self.original = original
         self.argument = argument
 
     def __getitem__(self, operands: tuple[Any, ...]) -> Any:
         observer = THREAD.observer
         if observer is None:
-            return self.plain(*operands, *self.argument)
+            return self.original(*operands, *self.argument)
         return getattr(observer, self.meaning)(*operands, *self.argument)
 
 
@@ -83,7 +85,7 @@ class Stated(Told):
     def __getitem__(self, operands: tuple[Any, ...]) -> Any:
         observer = THREAD.observer
         if observer is None:
-            return self.plain(*operands, *self.argument)
+            return self.original(*operands, *self.argument)
         observer.is_statement, observer.is_tried = True, self.tried
         try:
             return getattr(observer, self.meaning)(*operands, *self.argument)
@@ -326,25 +328,25 @@ class Rewriter:
     # The patterns.
 
     def asked(
-        self, count: int, meaning: str, plain: Any, *argument: Any, cls: type[Told] = Told
+        self, count: int, meaning: str, original: Any, *argument: Any, cls: type[Told] = Told
     ) -> Iterator[Instr]:
         """Operands from the stack, in a tuple, and what the observer makes of them."""
-        key = (cls, meaning, plain, argument)
-        told = self.told.setdefault(key, cls(meaning, plain, argument))
+        key = (cls, meaning, original, argument)
+        told = self.told.setdefault(key, cls(meaning, original, argument))
         yield Instr("BUILD_TUPLE", count)
         yield Instr("LOAD_CONST", told)
         yield Instr("SWAP", 2)
         yield read_item()
 
     def shown(self, count: int, meaning: str, *argument: Any) -> Iterator[Instr]:
-        plain = caught if meaning == "caught" else _same if not argument else _reversed
-        yield from self.asked(count, meaning, plain, *argument, cls=Shown)
+        original = caught if meaning == "caught" else _same if not argument else _reversed
+        yield from self.asked(count, meaning, original, *argument, cls=Shown)
         if count > 1:
             yield Instr("UNPACK_SEQUENCE", count)
 
-    def done(self, count: int, meaning: str, plain: Any, *argument: Any) -> Iterator[Instr]:
+    def done(self, count: int, meaning: str, original: Any, *argument: Any) -> Iterator[Instr]:
         """In the place of an instruction that leaves nothing."""
-        yield from self.asked(count, meaning, plain, *argument)
+        yield from self.asked(count, meaning, original, *argument)
         yield Instr("POP_TOP")
 
     # Reads.
@@ -482,13 +484,13 @@ class Rewriter:
         has_named = ALWAYS_NAMED or step.arg & 1
         yield from self.called(4 if has_named else 3, "call_unpacked", _call_unpacked)
 
-    def called(self, count: int, meaning: str, plain: Any) -> Iterator[Instr]:
+    def called(self, count: int, meaning: str, original: Any) -> Iterator[Instr]:
         """A call, and what it returned, if anybody looks at that."""
         if self.is_statement:
-            yield from self.asked(count, meaning, plain, cls=Tried if self.tries else Stated)
+            yield from self.asked(count, meaning, original, cls=Tried if self.tries else Stated)
             yield from call_unpacked()
         else:
-            yield from self.asked(count, meaning, plain)
+            yield from self.asked(count, meaning, original)
             yield from call_unpacked()
             yield from self.asked(1, "answered", _first)
 

@@ -44,16 +44,16 @@ class Stub:
     def call(self, /, *args: Any, **named: Any) -> Any:
         observer = rewrite.THREAD.observer
         if observer is None or not observer.is_told():
-            return self.plain()(*args, **named)
+            return self.original()(*args, **named)
         observer.called_by_others(self.function, args)
         return observer.called(self.function, *args, **named)
 
-    def plain(self) -> FunctionType:
+    def original(self) -> FunctionType:
         """The function with its own code."""
         f = self.function
-        plain = FunctionType(self.code, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
-        plain.__kwdefaults__ = f.__kwdefaults__
-        return plain
+        own = FunctionType(self.code, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+        own.__kwdefaults__ = f.__kwdefaults__
+        return own
 
 
 def code_of(function: FunctionType) -> CodeType:
