@@ -299,7 +299,7 @@ def _shown(name: str) -> str:
 
 def _here() -> tuple[CodeType, int]:
     frame = sys._getframe(2)
-    if INTERNAL[frame.f_code.co_filename]:
+    if INTERNAL.get(frame.f_code.co_filename, True):
         frame = user_frame(frame)
     return frame.f_code, frame.f_lasti
 

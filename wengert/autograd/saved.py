@@ -54,7 +54,7 @@ class Freed:
 
     def __init__(self, frame: FrameType) -> None:
         self.code = frame.f_code
-        if INTERNAL[self.code.co_filename]:
+        if INTERNAL.get(self.code.co_filename, True):
             frame = user_frame(frame)
             self.code = frame.f_code
         self.at = frame.f_lasti

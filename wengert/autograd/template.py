@@ -49,7 +49,7 @@ from wengert.autograd.saved import (
 )
 from wengert.dtypes import float16, float32
 from wengert.history import modes
-from wengert.history.location import INTERNAL
+from wengert.history.location import INTERNAL, user_frame
 from wengert.history.node import Output, tick
 from wengert.rules import blocks
 from wengert.rules.half import rounded
@@ -129,13 +129,17 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None, more: Any = ()) 
     if plan.meeting:
         first: Folded = arrays[plan.first]
         if plan.form == "binary":
-            uniform = all(first.dtype is arrays[n].dtype for n in plan.tracked[1:])
+            dtype = first.dtype
         else:
             try:
                 uniform = all(first.dtype is arrays[n].dtype for n in plan.tracked[1:])
             except AttributeError:  # a number, or None
                 uniform = all(same_dtype(first, arrays[n]) for n in plan.tracked[1:])
-        if not uniform:
+        if not (
+            all(dtype is arrays[n].dtype for n in plan.tracked[1:])
+            if plan.form == "binary"
+            else uniform
+        ):
             return promoted(own.record, own.rule, (*[given[n] for n in plan.arguments],))
 
     # The function, on the arrays.
@@ -155,7 +159,10 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None, more: Any = ()) 
                 *[value(plan, n, given, arrays) for n in plan.positional],
                 **{n: value(plan, n, given, arrays) for n in plan.settings},
             )
-        elif plan.halves and arrays[plan.first].dtype is float16:
+        elif (
+            plan.halves
+            and (dtype if plan.form == "binary" else arrays[plan.first].dtype) is float16
+        ):
             array = own.halves(*[value(plan, n, given, arrays) for n in plan.arguments])
         elif plan.blocks and arrays[plan.first].size >= (
             blocks.SEVERAL if plan.steps else blocks.BLOCK
@@ -263,8 +270,12 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None, more: Any = ()) 
         node.frees = plan.frees or any(nodes[n] is not None for n in plan.freeing)
         frame = getframe(plan.depth)
         code = frame.f_code
-        while INTERNAL[code.co_filename] and frame.f_back is not None:
-            frame = frame.f_back
+        try:
+            while INTERNAL[code.co_filename] and frame.f_back is not None:
+                frame = frame.f_back
+                code = frame.f_code
+        except KeyError:  # a file that nobody has asked about
+            frame = user_frame(frame)
             code = frame.f_code
         node.code = code
         node.at = frame.f_lasti

@@ -22,16 +22,16 @@ from wengert.errors import MissingRuleError
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
-class _Internal(dict[str, bool]):
-    """Whether a file is ours, by its name; looked at once."""
-
-    def __missing__(self, file: str) -> bool:
-        self[file] = ours = file.startswith(_PACKAGE)
-        return ours
+INTERNAL = {np.lib.mixins.__file__: True}  # where our arrays' operators are written
+"""Whether a file is ours, of those that `is_internal` was asked of: no line in it is the user's."""
 
 
-INTERNAL = _Internal({np.lib.mixins.__file__: True})  # where our arrays' operators are written
-"""Our own files, and the texts we compile: a line in them is not the user's line."""
+def is_internal(file: str) -> bool:
+    """Whether this is one of our own files, or a text that we compile."""
+    ours = INTERNAL.get(file)
+    if ours is None:
+        ours = INTERNAL[file] = file.startswith(_PACKAGE)
+    return ours
 
 
 TOLD: ContextVar[bool] = ContextVar("told", default=False)
@@ -42,7 +42,7 @@ def user_frame(frame: FrameType) -> FrameType:
     """The nearest frame outward that runs the user's code."""
     outer: FrameType | None = frame
     while outer is not None:
-        if not INTERNAL[outer.f_code.co_filename]:
+        if not is_internal(outer.f_code.co_filename):
             return outer
         outer = outer.f_back
     return frame
@@ -213,7 +213,7 @@ def stacklevel() -> int:
     """What the caller gives to `warnings.warn` so that the warning names the user's line."""
     level = 1
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and INTERNAL[frame.f_code.co_filename]:
+    while frame is not None and is_internal(frame.f_code.co_filename):
         frame = frame.f_back
         level += 1
     return level

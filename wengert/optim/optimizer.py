@@ -703,7 +703,7 @@ class Bundle:
         self.fresh = False
         frame = sys._getframe(3)
         code = frame.f_code
-        if INTERNAL[code.co_filename]:
+        if INTERNAL.get(code.co_filename, True):
             frame = user_frame(frame)
             code = frame.f_code
         writer, stamp = ("optimizer.step()", code, frame.f_lasti), tick()

@@ -42,7 +42,7 @@ from wengert.compile.trace.scopes import Scope, check_is_inside, writable_now
 from wengert.compile.trace.storage import Flags, Peek, Step, Storage, Strides, kept, written
 from wengert.dispatch import Function, require, writes
 from wengert.errors import TracingError
-from wengert.history.location import INTERNAL, here, line_of
+from wengert.history.location import here, is_internal, line_of
 from wengert.history.node import tick
 from wengert.rules import indexing
 from wengert.rules.half import arrays_in, computed, keeps_numbers
@@ -58,7 +58,7 @@ SMALL = 1 << 12
 def _origin() -> tuple[CodeType, int]:
     """The user's line that a statement comes from: in a backward pass, that of the operation."""
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and INTERNAL[frame.f_code.co_filename]:
+    while frame is not None and is_internal(frame.f_code.co_filename):
         if frame.f_code.co_name in _PULLS:
             node = frame.f_locals.get("self")
             if getattr(node, "code", None) is not None:
@@ -75,7 +75,7 @@ def _is_users() -> bool:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_globals.get("__name__", "").startswith(_BELOW):
         frame = frame.f_back
-    return frame is None or not INTERNAL[frame.f_code.co_filename]
+    return frame is None or not is_internal(frame.f_code.co_filename)
 
 
 _BELOW = ("numpy", "wengert.arrays", "wengert.compile.trace", "wengert.dispatch")

@@ -142,8 +142,8 @@ def products_summed(operations: Sequence[Operation]) -> set[int]:
     }
 
     def is_product(op: Operation) -> bool:
-        plain = isinstance(op, Apply) and op.name == "multiply"
-        return plain and dtype_of(op, operations) in (np.float32, np.float64)
+        multiplies = isinstance(op, Apply) and op.name == "multiply"
+        return multiplies and dtype_of(op, operations) in (np.float32, np.float64)
 
     return {k for k in summed if is_product(operations[k])}
 

@@ -38,7 +38,7 @@ from wengert.compile.trace.observe.objects import (
 from wengert.compile.trace.observe.outside import Outside
 from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.observe.users import is_of_user, is_users_code
-from wengert.history.location import INTERNAL
+from wengert.history.location import is_internal
 
 
 class Calls(Outside):
@@ -374,7 +374,7 @@ class Calls(Outside):
 
 def _kind_of(code: CodeType) -> Kind | None:
     """The kind of code that is not the user's; None if only its globals say what it is."""
-    if INTERNAL[code.co_filename]:
+    if is_internal(code.co_filename):
         return Kind.ENGINE
     return None if code.co_filename.startswith("<") else Kind.LIBRARY
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from wengert.history.location import INTERNAL
+from wengert.history.location import is_internal
 
 _INSTALLED = "site-packages", "dist-packages"
 """What folders of installed packages are called: an environment may have several, such as those of
@@ -41,7 +41,7 @@ _PACKAGES = tuple(folder for name in _KNOWN for folder in _folders(name))
 @functools.cache
 def _is_library_file(file: str) -> bool:
     """Whether a file is of Python's library, or of a package that is known."""
-    if INTERNAL[file] or file.startswith(_PACKAGES):
+    if is_internal(file) or file.startswith(_PACKAGES):
         return True
     return file.startswith(_PYTHON) and not any(f"{os.sep}{x}{os.sep}" in file for x in _INSTALLED)
 
