@@ -10,6 +10,7 @@ import pytest
 
 import wengert as wg
 from wengert.control.rolled import LONG
+from wengert.errors import TracingError
 
 N = LONG + 3
 x = np.random.default_rng(0).normal(size=(N, 3))
@@ -326,7 +327,7 @@ def test_numbers_that_python_draws_differ_between_iterations():
     compiled = wg.compile(f)
     try:
         compiled(x[0])
-    except wg.TracingError:
+    except TracingError:
         return  # as for a short loop
     random.seed(5)
     known = f(x[0])
@@ -359,3 +360,47 @@ def test_the_time_to_trace_does_not_depend_on_the_number_of_iterations():
         return len(f.program.statements), len(loop.function.body.statements)
 
     assert statements(LONG) == statements(5000)
+
+
+def decay(mean):
+    mean[:] = mean * 0.9
+    return mean.sum()
+
+
+def outside_in_a_for_loop(mean, x):
+    total = x.sum()
+    for row in x:
+        decay(mean)
+        total = total + row.sum()
+    return total
+
+
+def outside_in_a_fori_loop(mean, x):
+    return wg.fori_loop(0, len(x), lambda _, total: total + 0 * decay(mean), x.sum())
+
+
+def outside_in_a_while_loop(mean, x):
+    return wg.while_loop(lambda total: total < 10, lambda total: total + decay(mean), 0 * x.sum())
+
+
+def outside_in_a_branch(mean, x):
+    return wg.cond(x.sum() < 0, lambda: decay(mean), lambda: x.sum())
+
+
+REFUSED = outside_in_a_fori_loop, outside_in_a_while_loop, outside_in_a_branch
+
+
+@pytest.mark.parametrize("like", [np.ones, wg.ones])
+def test_an_array_of_outside_that_is_first_met_in_a_body_is_written_by_each_iteration(like):
+    # It counted as made in the body: its write was moved out, and was made once.
+    model = [like(3)]
+    wg.compile(lambda x: outside_in_a_for_loop(model[0], x))(like((N, 3)))
+    assert np.allclose(np.asarray(model[0]), 0.9**N)
+
+
+@pytest.mark.parametrize("f", REFUSED)
+def test_a_write_to_an_array_of_outside_in_a_body_is_refused(f):
+    mean = np.ones(3)
+    with pytest.raises(TracingError, match="writes into an array that was made outside"):
+        wg.compile(lambda x: f(mean, x))(x)
+    assert (mean == 1).all()

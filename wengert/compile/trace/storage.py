@@ -38,7 +38,8 @@ class Storage:
         self.origin = origin
         self.strides = strides
         self.writes = 0
-        self.born = tick()
+        # What the program reads was there before it, wherever in it that is first met.
+        self.born = tick() if origin is None else 0
 
     @classmethod
     def given(cls, value: Value, array: np.ndarray[Any, Any]) -> Storage:
