@@ -53,6 +53,8 @@ EXPECTED = [
 WAYS = {
     **{f"adjoint {m}": {"method": m, "rtol": 1e-8, "atol": 1e-9} for m in ("dopri5", "LSODA")},
     "adjoint bosh3": {"method": "bosh3", "rtol": 1e-6, "atol": 1e-7},
+    # Its steps take df/dt, and y in the adjoint equation changes with t: that was refused.
+    "adjoint rodas4": {"method": "rodas4", "rtol": 1e-6, "atol": 1e-8},
     "adjoint rk4": {"method": "rk4", "step_size": 0.02},
     "direct dopri5": {"gradient": "direct", "rtol": 1e-8, "atol": 1e-9},
     "direct tsit5": {"gradient": "direct", "method": "tsit5", "rtol": 1e-8, "atol": 1e-9},
@@ -369,6 +371,21 @@ CALLS = {
         lambda: wg.odeint(growing, 1.0, [0.0, 100.0], max_steps=3, method="Radau"),
         GradError,
         "3 steps of Radau did not reach",
+    ),
+    "before the solution": (
+        lambda: wg.odeint(growing, 1.0, [2.0, 1.0], dense=True)([1.5, 0.5]),
+        ValueError,
+        r"goes from t=1 to t=2, not to t=0\.5",
+    ),
+    "dense, fixed steps": (
+        lambda: wg.odeint(growing, 1.0, [0.0, 1.0], method="rk4", dense=True),
+        ValueError,
+        "rk4 has no dense output here; choose one of bosh3, dopri5",
+    ),
+    "dense, one time": (
+        lambda: wg.odeint(growing, 1.0, [0.0], dense=True),
+        ValueError,
+        "has a first and a last time",
     ),
     "empty state": (lambda: wg.odeint(growing, (), [0, 1]), GradError, "no numbers in it"),
 }

@@ -140,12 +140,16 @@ class Walk:
 
 def chosen_steps(control: Control, f: Derivative, slopes: Any, y: Tensor, times: Any) -> Any:
     """y at all times, in steps as long as the tolerances allow; one row for each time."""
-    end = numbers(times)[-1]
+    first, end = numbers(times)[0], numbers(times)[-1]
     walk = Walk(control, f, slopes, y, times[0], end)
 
     def to(place: Place, t: Any) -> tuple[Place, Any]:
+        # A step is taken even to the first time: before it there is none to interpolate in, and
+        # a later one of the times may be that, too.
         target = numbers(t)
-        place = while_loop(lambda p: walk.goes_on(p, target), walk.advance, place)
+        place = while_loop(
+            lambda p: walk.goes_on(p, np.where(p.at == first, end, target)), walk.advance, place
+        )
         return place, walk.between(place, t)
 
     place, ys = scan(to, walk.begin(y, times[0]), times)

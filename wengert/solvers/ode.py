@@ -17,11 +17,12 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.forward import active
 from wengert.control.recorded import tracing
-from wengert.dispatch import as_array, known
+from wengert.dispatch import as_array, known, require
 from wengert.history import modes
 from wengert.solvers.looped import chosen_steps, fixed_steps
 from wengert.solvers.parameters import Call, Equations, Tensors, as_given, bare, carries, in_rows
-from wengert.solvers.runge_kutta import METHODS, steps_between
+from wengert.solvers.runge_kutta import METHODS, numbers, steps_between
+from wengert.solvers.systems import ordinarily
 from wengert.solvers.trajectories import (
     SCIPY,
     Options,
@@ -51,7 +52,22 @@ def odeint(
     gradient: Literal["adjoint", "direct"] = ...,
     step_size: float | None = ...,
     max_steps: int = ...,
+    dense: Literal[False] = ...,
 ) -> A: ...
+@overload
+def odeint(
+    f: Callable[..., Any],
+    y0: Any,
+    t: Any,
+    *args: Any,
+    method: str = ...,
+    rtol: float | None = ...,
+    atol: float | None = ...,
+    gradient: Literal["adjoint", "direct"] = ...,
+    step_size: float | None = ...,
+    max_steps: int = ...,
+    dense: Literal[True],
+) -> Solution: ...
 @overload
 def odeint(f: Callable[..., Any], y0: Any, t: Any, *args: Any, **settings: Any) -> Any: ...
 def odeint(
@@ -65,6 +81,7 @@ def odeint(
     gradient: Literal["adjoint", "direct"] = "adjoint",
     step_size: float | None = None,
     max_steps: int = 10_000,
+    dense: bool = False,
 ) -> Any:
     """The solution of dy/dt = f(t, y, *args) with y(t[0]) = y0, at the times t.
 
@@ -88,6 +105,11 @@ def odeint(
     mode, wg.jacrev(wg.jacfwd(f)), or directly: forward mode through the adjoint equation would
     integrate y backwards.)
 
+    With `dense` the result is the solution as a function of time, from t[0] to t[-1], for methods
+    that choose their steps: `sol(t)` is y at a time, or at an array of times in any order, with the
+    dimensions of the times first. It is as accurate as the steps are, and differentiable in what
+    y is, and in t.
+
     In compiled functions the steps are a loop of the machine code, with SciPy's methods calls of
     Python. The derivative of that loop is exact, and keeps y at the times and the steps of one
     interval, so it serves for either `gradient`.
@@ -104,31 +126,41 @@ def odeint(
     array([[1.      , 0.606531, 0.367879]])
     >>> round(wg.grad(lambda rate: odeint(decay, 1.0, times, rate)[-1])(0.5), 6)  # -2 exp(-1)
     -0.735759
+    >>> sol = odeint(decay, np.array([1.0]), [0.0, 2.0], 0.5, dense=True)
+    >>> sol(1.0).round(6), sol([[0.5, 1.5]]).shape
+    (array([0.606531]), (1, 2, 1))
     """
     if not callable(f):
         raise TypeError(f"odeint takes a function f(t, y, *args) first, but got {described(f)}")
     call = Call("odeint", f, y0, args, {})
     options = options_of(call, method, rtol, atol, step_size, max_steps, gradient)
     times = times_of(call, t)
-    flow = _Derivative(call)
-    problem = Problem(flow, options, len(call.unknowns))
-    everything = (*call.unknowns, *call.arrays, times)
-    tensors = any(isinstance(x, Tensor) for x in everything)
+    problem = Problem(_Derivative(call), options, len(call.unknowns))
+    if dense:
+        return Solution(problem, call, times, gradient)
+    return results_of(call, _solved(problem, call, times, gradient))
+
+
+def _solved(problem: Problem, call: Call, times: Any, gradient: str) -> list[Any]:
+    """y at the times, leaf by leaf, with the history or the tangents that it has."""
     if call.is_watched() and gradient == "adjoint":
         start = tensor_of(bare(times))[0]
-        flow.equations(start).check([tensor_of(x) for x in call.unknowns])
-    tensors = tensors or bool(active())
+        _Derivative(call).equations(start).check([tensor_of(x) for x in call.unknowns])
     # A program has the loop over steps as it is, and its derivative for either gradient.
-    looped = method in METHODS and tracing() is not None
+    looped = problem.options.method in METHODS and tracing() is not None
+    tensors = _recorded(call, times)
     if looped or (gradient == "direct" and (tensors or not all(map(known, call.unknowns)))):
-        trajectories = _directly(problem, call, times)
-    elif tensors:
+        return _directly(problem, call, times)
+    if tensors:
         ys = [tensor_of(x) for x in call.unknowns]
-        trajectories = problem.solution(ys, tensor_of(times), call.tensors)
-    else:
-        leaves = integrated(problem, times, *call.unknowns, *call.arrays)
-        trajectories = list(leaves) if type(leaves) is tuple else [leaves]
-    return results_of(call, trajectories)
+        return problem.solution(ys, tensor_of(times), call.tensors)
+    leaves = integrated(problem, times, *call.unknowns, *call.arrays)
+    return list(leaves) if type(leaves) is tuple else [leaves]
+
+
+def _recorded(call: Call, times: Any) -> bool:
+    everything = (*call.unknowns, *call.arrays, times)
+    return bool(active()) or any(isinstance(x, Tensor) for x in everything)
 
 
 def tensor_of(x: Any) -> Tensor:
@@ -242,6 +274,90 @@ class _Derivative:
         if self.recorded and any(x.requires_grad for x in slopes):
             raise call.lost()
         return [x._array for x in slopes]
+
+
+# ---- at any time ---------------------------------------------------------------------------
+
+
+class Solution:
+    """y as a function of time, between the first and the last of the times of `odeint`.
+
+    Of numbers the steps are kept, and a call costs no evaluation of f. Where a derivative is
+    recorded, in `vmap` and in compiled functions, each call integrates once for all its times.
+    """
+
+    def __init__(self, problem: Problem, call: Call, times: Any, gradient: str) -> None:
+        if problem.options.method in SCIPY or not problem.options.chooses:
+            chosen = ", ".join(name for name, method in METHODS.items() if method.order)
+            raise ValueError(
+                f"odeint: {problem.options.method} has no dense output here; choose one of {chosen}"
+            )
+        if times.shape[0] < 2:
+            raise ValueError("odeint: with dense=True t has a first and a last time, t=[0.0, 1.0]")
+        self.problem, self.call, self.times, self.gradient = problem, call, times, gradient
+        self.first, self.last = numbers(times[0]), numbers(times[-1])
+        plain = not _recorded(call, times) and tracing() is None
+        self.steps: Any = (
+            self._walked()
+            if plain and all(map(known, (*call.unknowns, *call.arrays, times)))
+            else None
+        )
+
+    def __repr__(self) -> str:
+        return f"<solution by {self.problem.options.method} from {self.first} to {self.last}>"
+
+    def _walked(self) -> Any:
+        ends = [float(self.first), float(self.last)]
+        with ordinarily(grad=True):
+            call = self.call
+            return self.problem.numbers(ends, call.unknowns, call.arrays, dense=True)[1].steps()
+
+    def __call__(self, t: Any) -> Any:
+        """y at the times t, with their dimensions in front.
+
+        Errors: ValueError for a time that the solution does not reach.
+        """
+        t = as_array(t, np.float64) if isinstance(t, (int, float, list, tuple)) else t
+        row = np.reshape(t, (-1,))
+        sign = np.sign(self.last - self.first)
+        inside = (sign * (numbers(row) - self.first) >= 0) & (
+            sign * (self.last - numbers(row)) >= 0
+        )
+        require(inside, _outside, numbers(row), self.first, self.last)
+        rows = self._again(row, sign) if self.steps is None else self._between(row, sign)
+        leaves = [np.reshape(x, (*t.shape, *x.shape[1:])) for x in rows]
+        return results_of(self.call, leaves)
+
+    def _between(self, row: Any, sign: Any) -> list[Any]:
+        """By the steps that are known."""
+        starts, lengths, leaves = self.steps
+        k = np.searchsorted(sign * (starts + lengths)[:-1], sign * numbers(row))
+        h = wrap(lengths)[k]
+        x = (row - wrap(starts)[k]) / h
+        return [self._part(x, h, [wrap(table)[k] for table in tables]) for tables in leaves]
+
+    def _part(self, x: Any, h: Any, tables: list[Any]) -> Any:
+        """One leaf of y at the parts x of steps of length h."""
+        before, *stages = tables
+        real, ones = np.real(before).dtype, (-1, *[1] * (before.ndim - 1))
+        x, h = (np.reshape(part, ones).astype(real) for part in (x, h))
+        return METHODS[self.problem.options.method].between(x, before, h, stages)
+
+    def _again(self, row: Any, sign: Any) -> list[Any]:
+        """By an integration that goes through the times in order."""
+        order = np.argsort(sign * numbers(row))
+        times = np.concatenate([self.times[:1], np.take(row, order), self.times[-1:]])
+        back = 1 + np.argsort(order)
+        sorted_rows = _solved(self.problem, self.call, times, self.gradient)
+        return [np.take(x, back, axis=0) for x in sorted_rows]
+
+
+def _outside(t: Any, first: Any, last: Any) -> ValueError:
+    low, high = sorted((float(np.ravel(first)[0]), float(np.ravel(last)[0])))
+    wrong = next((x for x in np.ravel(t) if not low <= x <= high), np.ravel(t)[0])
+    return ValueError(
+        f"odeint: the solution goes from t={low:g} to t={high:g}, not to t={wrong:g}."
+    )
 
 
 # ---- directly ------------------------------------------------------------------------------

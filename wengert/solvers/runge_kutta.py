@@ -269,9 +269,9 @@ class Path:
     def __init__(self) -> None:
         self.sign = 0.0
         self.ends: list[float] = []
-        self.pieces: list[Callable[[float], Any]] = []
+        self.pieces: list[Callable[[Any], Any]] = []
 
-    def add(self, start: float, end: float, piece: Callable[[float], Any]) -> None:
+    def add(self, start: float, end: float, piece: Callable[[Any], Any]) -> None:
         self.sign = math.copysign(1.0, end - start)
         self.ends.append(self.sign * end)
         self.pieces.append(piece)
@@ -432,7 +432,7 @@ def chosen(
         length, h = sign * h, h * float(control.factor(error))
         if not error <= 1:  # nan as well: out of where f is defined
             continue
-        piece = _piece(control.method, t, length, y, stages)
+        piece = Piece(control.method, t, length, y, stages)
         while len(out) < len(grid) and sign * (grid[len(out)] - after) <= 0:
             out.append(piece(times[len(out)]))
         if path is not None:
@@ -441,9 +441,20 @@ def chosen(
     return out
 
 
-def _piece(method: Method, start: Any, h: float, y: Any, stages: Sequence[Any]) -> Any:
+@dataclass(frozen=True)
+class Piece:
     """y within a step, by the method's dense output."""
-    return lambda t: method.between((t - start) / h, y, h, stages)
+
+    method: Method
+    start: Any
+    length: float
+    before: Any
+    stages: Sequence[Any]
+
+    def __call__(self, t: Any) -> Any:
+        return self.method.between(
+            (t - self.start) / self.length, self.before, self.length, self.stages
+        )
 
 
 def like(y: Any, other: Any) -> Any:

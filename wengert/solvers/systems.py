@@ -205,6 +205,17 @@ class Packing:
             for part, (shape, dtype) in zip(parts, self.likes, strict=True)
         ]
 
+    def tensors(self, vector: Tensor) -> Tensors:
+        """`arrays`, with the derivatives of a vector."""
+        arrays: list[Any] = []
+        end = 0
+        for size, (shape, dtype) in zip(self.sizes, self.likes, strict=True):
+            part, end = vector[end : end + size], end + size
+            if dtype.kind == "c":
+                part = part[::2] + 1j * part[1::2]
+            arrays.append(np.reshape(part, shape).astype(dtype))
+        return arrays
+
 
 def _real(dtype: Any) -> np.dtype[Any]:
     return np.empty(0, dtype).real.dtype

@@ -103,15 +103,38 @@ def walked(
 
     y, path = packing.vector(ys), Path()
     wanted = path if dense else None
-    if len(grid) == 1:
-        states = [y]
+    if grid[0] == grid[-1]:
+        states = [y for _ in grid]
     elif options.method in SCIPY:
         jacobian = _jacobian(flow, packing) if packing.size <= DENSE else None
         states = _by_scipy(options, f, jacobian, y, grid, path)
     else:
         states = stepwise(options, f, _slopes(flow, packing), y, grid, grid, wanted)
     columns = zip(*(packing.arrays(v) for v in states), strict=True)
-    return [np.stack(column) for column in columns], lambda t: packing.arrays(path(t))
+    return [np.stack(column) for column in columns], Between(packing, path)
+
+
+@dataclass(frozen=True)
+class Between:
+    """y between the times asked for, leaf by leaf."""
+
+    packing: Packing
+    path: Path
+
+    def __call__(self, t: Any) -> Tensors:
+        state = self.path(t)
+        if isinstance(state, Tensor):
+            return self.packing.tensors(state)
+        return [wrap(x) for x in self.packing.arrays(state)]
+
+    def steps(self) -> tuple[Any, Any, list[list[Any]]]:
+        """When steps began, their lengths, and for each leaf y before them, and their stages."""
+        pieces: list[Any] = self.path.pieces
+        vectors = zip(*((piece.before, *piece.stages) for piece in pieces), strict=True)
+        parts = [zip(*map(self.packing.arrays, column), strict=True) for column in vectors]
+        leaves = zip(*([np.stack(leaf) for leaf in part] for part in parts), strict=True)
+        starts, lengths = np.array([(piece.start, piece.length) for piece in pieces]).T
+        return starts, lengths, list(map(list, leaves))
 
 
 def stepwise(
@@ -209,7 +232,6 @@ def _not_monotonic(t: Any) -> ValueError:
 
 def _trajectory(problem: Problem, times: Any, *arrays: Any) -> Any:
     times = np.asarray(times, np.float64)
-    check_times(times)
     with ordinarily(grad=hasattr(problem.flow, "on_arrays")):
         leaves, _ = problem.numbers(times.tolist(), arrays[: problem.n], arrays[problem.n :])
     return tuple(leaves) if len(leaves) > 1 else leaves[0]
@@ -329,7 +351,7 @@ class Adjoint(Problem):
         tensors = [wrap(p) for p in parameters]
 
         def flow(t: float, rest: Tensors) -> Tensors:
-            return self.flow(t, [*map(wrap, y(t)), *rest], tensors)[n:]
+            return self.flow(t, [*y(t), *rest], tensors)[n:]
 
         states, rest = walked(self.options, flow, ys[n:], grid, dense)
         ends = [np.stack(pair) for pair in zip(ys[:n], before, strict=True)]
