@@ -267,3 +267,21 @@ class TestRefused:
 
         with pytest.raises(TracingError, match="used after it"):
             wg.compile(f)(wg.zeros(2))
+
+
+def test_a_state_that_begins_as_a_number_and_is_differentiated_becomes_an_array():
+    # Its conversion to the dtype that it had stayed a number: the body was traced for ever.
+    ts = np.array([0.5, 1.5, 2.0])
+    f = wg.value_and_grad(lambda x: wg.scan(lambda p, t: (p * t, p), x * 1.0, ts)[1].sum())
+    assert wg.compile(f)(0.5) == pytest.approx(f(0.5))
+
+
+def test_a_functions_default_array_does_not_keep_what_a_body_computed():
+    # What a library had been given was kept, frames among that, and with these the history.
+    ts = np.array([0.5, 1.5, 2.0])
+
+    def f(x, rows=ts):
+        return wg.scan(lambda p, t: (p * t, p * (t - 0.5)), x * 1.0, rows)[1].sum()
+
+    g = wg.grad(lambda x: f(x))
+    assert wg.compile(g)(np.ones(2)) == pytest.approx(g(np.ones(2)))

@@ -21,6 +21,7 @@ from wengert.control.choice import anywhere, array_of, chosen, is_batched
 from wengert.control.states import Form, agreed, branches_differ, split
 from wengert.errors import StateError, TracingError
 from wengert.history.location import here, line_of
+from wengert.rules.shapes import astype
 from wengert.tensor import Tensor, wrap
 from wengert.tree import NOTHING, collect, rebuild
 
@@ -217,7 +218,7 @@ def _restarted(x: Any, before: Any, after: Any) -> Any:
     """What a part of the state begins as, if the body makes `after` of it; `x` itself if it can."""
     form = _form_of(after)
     if _is_weak(before) and form is not None:
-        x = x.astype(form[1])
+        x = astype(x, form[1])
     elif _is_weak(before):
         dtype = getattr(_array(after), "dtype", np.dtype(type(after)))
         dtype = np.promote_types(dtype, before.dtype)

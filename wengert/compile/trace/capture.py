@@ -212,6 +212,7 @@ class Capture:
         captured.shared += self.outside.shared()
         for level in self.trace.levels:
             level.forget()
+        self.world.behind.clear()  # it keeps what libraries got, frames among that
         if self.trace.kinds:
             gc.collect()  # what runs again keeps objects, and they what was computed: nobody has it
         captured.writes += back.leaked()
