@@ -62,6 +62,24 @@ def test_log_softmax_over_the_first_axis_of_little_data_is_one_kernel():
     assert count(planned(b).steps) == 1
 
 
+def test_the_derivative_of_a_long_log_sum_exp_keeps_nothing_for_each_element(monkeypatch):
+    # That of the maximum asks which elements are equal to it: twelve statements on each.
+    monkeypatch.setattr(fit, "ROW", 100)
+    b = Builder()
+    x = b.input(1000)
+    top = b(np.max, x, axis=(0,), keepdims=True)
+    e = b(np.exp, b(np.subtract, x, top))
+    slope = b(np.divide, 1.0, b.total(e, 0, keepdims=True))
+    scaled = b(np.multiply, slope, e)
+    nan = b(np.bitwise_and, b(np.not_equal, x, x), b(np.not_equal, top, top))
+    here = b(astype, b(np.bitwise_or, b(np.equal, x, top), nan), "f4")
+    share = b(np.divide, here, b.total(here, 0, keepdims=True))
+    b.program.outputs = [b(np.add, scaled, b(np.multiply, slope, share))]
+    made = planned(b)
+    assert len(made.steps) == 1
+    assert made.arena == 0
+
+
 def test_a_minimum_of_rows_that_are_read_again_is_left_to_their_readers():
     # Taken where the rows are made, it cost a fold of a vector for every few elements.
     b = Builder()

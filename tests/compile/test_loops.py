@@ -359,6 +359,21 @@ def test_distances_turn_what_they_read_about_once_for_several_rows(rows: int) ->
     np.testing.assert_allclose(out, ((x[:, None] - y) ** 2).sum(2).min(1))
 
 
+@pytest.mark.parametrize(("count", "together"), [(8, True), (12, False)])
+def test_so_many_sums_are_side_by_side_as_registers_hold_with_their_own_numbers(
+    count: int, together: bool
+) -> None:
+    # Sixteen sums of a weight times a distance from sixteen numbers took turns in registers.
+    far = [Load(at(1, 0, 1, count), F8)]
+    weights = [Load(at(0, 1, 0, 100), F8)]
+    own = [Load(at(2, count, 1, 0), F8)]
+    terms = [*weights, *far, *own, Apply("subtract", (1, 2), F8), Apply("multiply", (0, 3), F8)]
+    store = [Store(at(3, count, 1, 0), 5)]
+    made = kernel((100, count, 400), 2, [*terms, Reduce("add", 4, F8)], store, buffers=[F8] * 4)
+    nest = arrange(made, 64)
+    assert (sum(isinstance(op, Reduce) for op in nest.operations) == count) is together
+
+
 @pytest.mark.parametrize("dtype", [F4, F8])
 def test_products_are_summed_by_instructions_that_round_once(dtype: np.dtype) -> None:
     load = [Load(at(0, 9, 1), dtype), Load(at(1, 9, 1), dtype), Apply("multiply", (0, 1), dtype)]

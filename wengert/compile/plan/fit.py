@@ -21,7 +21,7 @@ ROW = 1 << 17
 """The longest row, in elements, that several stages walk again and again, whatever they compute.
 It stays in cache; of a longer one each stage computes again what it needs of those before."""
 
-LIGHT = 8
+LIGHT = 12
 """So many statements on the elements of a longer row may be computed again, one exp among them."""
 
 CACHED = 1 << 10

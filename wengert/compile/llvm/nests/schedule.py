@@ -35,9 +35,9 @@ CHAIN = 1024
 WRITTEN_OUT, LONG = 4, 32
 """Rows of so few elements are no loop, if another one has so many steps to be taken in vectors."""
 SIDE_BY_SIDE = 16
-"""Sums that are made of one row at the same time."""
-SHARED = 1 << 15
-"""Elements of an array that is worth reading once for all of them: it fills the nearest cache."""
+"""Sums that are made of one row at the same time, and numbers of each that stay in registers."""
+SHARED = 1 << 13
+"""Elements of an array that is worth reading once for all of them: no nearest cache holds it."""
 MOST = 250
 """Operations of a nest whose rows were written out."""
 STRIP = 128
@@ -293,8 +293,12 @@ class _Draft:
             rest = [self.extents[k] for k in self.outer if k != short]
             more = sum(short in on for on in every) * (count - 1)
             same = [on for on in large if short not in on and on.intersection(self.row)]
+            own = sum(
+                isinstance(op, Load) and short in on and not on.intersection(self.row)
+                for op, on in zip(self.operations, every, strict=True)
+            )
             if (
-                2 <= count <= SIDE_BY_SIDE
+                2 <= count <= SIDE_BY_SIDE // (1 + own)
                 and max(rest, default=0) >= LONG
                 and len(self.operations) + more <= MOST
                 and 2 * len(same) >= len(large) > 0
