@@ -48,16 +48,31 @@ def test_a_network_is_found_from_times_of_several_numbers_of_ranks():
     assert math.isclose(found.bandwidth, CLUSTER.bandwidth, rel_tol=0.03)
 
 
-def test_memory_that_is_shared_is_told_from_a_network():
-    # Two processes on two cores, milliseconds: predictions by the outer ones are within 20%.
-    seen = {1e3: 0.0075, 1e4: 0.0093, 1e5: 0.0238, 1e6: 0.1865, 3e6: 0.479, 1e7: 1.892, 3e7: 5.571}
-    times = [(n, 2, 1e-3 * seen[n]) for n in (1e3, 1e5, 1e7)]
-    memory = Network.fitted(times, "shared")
-    for size, ms in seen.items():
-        assert 1e3 * memory.all_reduce(size, 2, "shared").seconds == pytest.approx(ms, rel=0.2)
-    assert memory.all_reduce(1e6, 4, "shared").transfer == pytest.approx(
-        2 * memory.all_reduce(1e6, 2, "shared").transfer
-    )
+SEEN = {
+    2: (0.0075, 0.0093, 0.0238, None, 0.1865, 0.479, 1.892, 5.571),
+    3: (0.160, 0.180, 0.223, 0.354, 0.771, 2.255, 7.730, 26.79),
+    4: (0.188, 0.169, 0.278, 0.446, 0.960, 3.129, 13.85, 38.02),
+}
+"""Milliseconds of all-reduces on two cores, to which ranks keep; of the bytes in `SIZES`."""
+SIZES = (1e3, 1e4, 1e5, 3e5, 1e6, 3e6, 1e7, 3e7)
+
+
+@pytest.mark.parametrize("ranks", SEEN)
+def test_memory_that_is_shared_is_told_from_a_network(ranks):
+    # One bandwidth for what is in caches and what is not missed times of 1 MB by half.
+    times = [(n, ranks, 1e-3 * ms) for n, ms in zip(SIZES, SEEN[ranks], strict=True) if ms]
+    memory = Network.fitted([t for t in times if t[0] in (1e3, 1e5, 1e6, 1e7)], "shared")
+    for size, _, seconds in times:
+        predicted = memory.all_reduce(size, ranks, "shared").seconds
+        assert predicted == pytest.approx(seconds, rel=0.2)
+
+
+def test_few_sizes_give_one_bandwidth():
+    times = [(n, 2, 1e-6 + 2 * n / 1e9) for n in (1e3, 1e5)]
+    assert Network.fitted(times, "shared").beyond is None
+    both = Network.fitted([*times, (1e7, 2, 1e-6 + 2 * (2e6 / 1e9 + 8e6 / 5e8))], "shared")
+    assert both.bandwidth == pytest.approx(1e9)
+    assert both.beyond == pytest.approx(5e8)
 
 
 def test_all_ranks_measure_the_same_times():

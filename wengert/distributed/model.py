@@ -40,6 +40,8 @@ class Algorithm:
 
     messages: Callable[[int], float]
     volume: Callable[[int], float]
+    cache: float = math.inf
+    """Bytes of what is reduced that are moved at the full bandwidth: more leave the caches."""
 
 
 def _power(p: int) -> int:
@@ -66,7 +68,7 @@ ALGORITHMS = {
         lambda p: math.log2(_power(p)) + 2 * _rest(p),
     ),
     # Ranks of one machine that have a core each (`near.py`) write one block and read the others'.
-    "shared": Algorithm(lambda p: p - 1, lambda p: p * int(p > 1)),
+    "shared": Algorithm(lambda p: p - 1, lambda p: p * int(p > 1), cache=2e6),
 }
 
 
@@ -92,10 +94,14 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Network:
-    """What connects ranks: the seconds that a message takes to begin, and bytes per second then."""
+    """What connects ranks: the seconds that a message takes to begin, and bytes per second then.
+
+    Of memory that is shared, `beyond` is the bandwidth for what is beyond the caches.
+    """
 
     latency: float
     bandwidth: float
+    beyond: float | None = None
 
     def __post_init__(self) -> None:
         if not (self.latency >= 0 and self.bandwidth > 0):
@@ -109,6 +115,7 @@ class Network:
 
             messages(p) a + volume(p) n / b
 
+        (of memory that is shared, the first 2 MB of n at b, and what is beyond at b').
         ValueError for fewer than one rank, or an algorithm that is not in `ALGORITHMS`.
         """
         if algorithm is None:
@@ -120,7 +127,9 @@ class Network:
             raise ValueError(f"{size} bytes on {ranks} ranks: there is at least one rank")
         cost = ALGORITHMS[algorithm]
         latency = cost.messages(ranks) * self.latency
-        return Reduction(algorithm, ranks, latency, cost.volume(ranks) * size / self.bandwidth)
+        near = min(size, cost.cache)
+        seconds = near / self.bandwidth + (size - near) / (self.beyond or self.bandwidth)
+        return Reduction(algorithm, ranks, latency, cost.volume(ranks) * seconds)
 
     @classmethod
     def fitted(cls, times: Iterable[tuple[float, int, float]], algorithm: str = "rings") -> Network:
@@ -139,20 +148,27 @@ class Network:
         from scipy.optimize import nnls
 
         cost = ALGORITHMS[algorithm]
-        rows = [(cost.messages(p) / t, cost.volume(p) * n / t) for n, p, t in times if p > 1]
+        rows = [
+            (cost.messages(p) / t, cost.volume(p) * near / t, cost.volume(p) * (n - near) / t)
+            for n, p, t in times
+            if p > 1
+            for near in [min(n, cost.cache)]
+        ]
         # In seconds per gigabyte: columns of one size leave nothing to rounding.
-        A = np.array(rows).reshape(-1, 2) * [1e-6, 1e-9]
-        if np.linalg.matrix_rank(A) < 2:
+        A = np.array(rows).reshape(-1, 3) * [1e-6, 1e-9, 1e-9]
+        whole = A[:, :2] + [0, 1] * A[:, 2:]
+        if np.linalg.matrix_rank(whole) < 2:
             raise ValueError(
                 "latency and bandwidth cannot be told apart: measure sizes that differ, on two or "
                 "more ranks"
             )
-        (latency, per_byte), _ = nnls(A, np.ones(len(A)))
-        return cls(1e-6 * float(latency), 1e9 / max(float(per_byte), 1e-9))
+        A = A if np.linalg.matrix_rank(A) == 3 else whole
+        (latency, *per_byte), _ = nnls(A, np.ones(len(A)))
+        return cls(1e-6 * float(latency), *(1e9 / max(float(x), 1e-9) for x in per_byte))
 
 
 def measured(
-    sizes: Iterable[int] = (10**3, 10**5, 10**7), group: Any = None, repeats: int = 10
+    sizes: Iterable[int] = (10**3, 10**5, 10**6, 10**7), group: Any = None, repeats: int = 10
 ) -> list[tuple[float, int, float]]:
     """(bytes, ranks, seconds) of all-reduces of each size, for `Network.fitted`: all ranks call it.
 
