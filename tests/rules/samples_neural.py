@@ -59,6 +59,7 @@ ACTIVATIONS: dict[Any, list[Call]] = {
         {"x": between_integers(3, 3), "low": -1.0, "high": 1.0},
         {"x": between_integers(3), "low": -2.0, "high": 0.0},
     ],
+    neural.huber: [{"d": between_integers(3, 3), "bound": 1.0}],
     neural.hardtanh_pull: [
         {"g": normal(3, 3), "at": between_integers(3, 3), "low": -1.0, "high": 1.0}
     ],

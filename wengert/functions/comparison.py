@@ -141,7 +141,15 @@ def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
     """Which elements occur among the test elements."""
-    return constant(np.isin(array_of(elements), array_of(test_elements), assume_unique, invert))
+    x, tests = array_of(elements), array_of(test_elements)
+    if type(x) is type(tests) is np.ndarray and x.size * tests.size <= _FEW:
+        found = np.equal(x[..., None], tests.reshape(-1)).any(-1)
+        return constant(~found if invert else found)
+    return constant(np.isin(x, tests, assume_unique, invert))
+
+
+_FEW = 1 << 12
+"""So few pairs are compared one by one; of more, NumPy's isin sorts."""
 
 
 def _truth(function: Function, name: str, doc: str) -> Function:

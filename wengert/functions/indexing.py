@@ -602,14 +602,17 @@ def overwrite(x: Tensor, value: Any, name: str, record: Any = None) -> Tensor:
         if not inplace.unrecorded(x):
             inplace.refuse(x, (value,))
         inplace._check_memory(x, alike=number)
-        if number:
-            array = np.asarray(value)
+        if type(value) is int and not value:
+            x._array.fill(0)
         else:
-            _broadcastable(value, x)
-            array = value._array
-        x._array[...] = (
-            array.real if array.dtype.kind == "c" and x._array.dtype.kind != "c" else array
-        )
+            if number:
+                array = np.asarray(value)
+            else:
+                _broadcastable(value, x)
+                array = value._array
+            x._array[...] = (
+                array.real if array.dtype.kind == "c" and x._array.dtype.kind != "c" else array
+            )
         if x._origin is not INFERENCE:
             mark_written(x, name)
         return x

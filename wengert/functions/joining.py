@@ -241,7 +241,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     n = input.shape[axis]
     if n == 0:
         return _split(input, (0,) * chunks, axis)
-    return split(input, -(-n // chunks), axis)
+    return _split(input, _equal_pieces(n, -(-n // chunks)), axis)
 
 
 @takes_names

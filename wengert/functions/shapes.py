@@ -541,8 +541,11 @@ def _matrices(name: str, input: Any) -> Tensor:
     return input
 
 
-def _triangle(name: str, doc: str, part: Callable[[int, int, int], Any]) -> Any:
-    """The function that numbers the places of a triangle."""
+def _triangle(name: str, doc: str, columns: Callable[[Any, int], Any]) -> Any:
+    """The function that numbers the places of a triangle.
+
+    `columns(diagonal, col)` are the first and the end of rows that meet the diagonal there.
+    """
 
     def indices(
         row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None,
@@ -551,7 +554,13 @@ def _triangle(name: str, doc: str, part: Callable[[int, int, int], Any]) -> Any:
         check_device(device)
         if row < 0 or col < 0:
             raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
-        return constant(np.array(np.nonzero(part(row, col, offset)), dtype))
+        first, stop = columns(np.arange(row) + offset, col)
+        counts = stop - first
+        ends = np.cumsum(counts)
+        places = np.empty((2, int(ends[-1]) if row else 0), dtype)
+        places[0] = np.repeat(np.arange(row), counts)
+        places[1] = np.arange(places.shape[1]) - np.repeat(ends - stop, counts)
+        return constant(places)
 
     indices.__name__ = indices.__qualname__ = name
     indices.__doc__ = doc
@@ -561,12 +570,12 @@ def _triangle(name: str, doc: str, part: Callable[[int, int, int], Any]) -> Any:
 tril_indices = _triangle(
     "tril_indices",
     "Row and column numbers of the lower triangle of a row by col matrix.",
-    lambda row, col, offset: np.tri(row, col, offset, dtype=bool),
+    lambda diagonal, col: (0 * diagonal, np.clip(diagonal + 1, 0, col)),
 )
 triu_indices = _triangle(
     "triu_indices",
     "Row and column numbers of the upper triangle of a row by col matrix.",
-    lambda row, col, offset: ~np.tri(row, col, offset - 1, dtype=bool),
+    lambda diagonal, col: (np.clip(diagonal, 0, col), 0 * diagonal + col),
 )
 
 

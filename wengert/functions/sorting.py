@@ -57,14 +57,14 @@ def stable_order(x: Any, axis: int) -> Any:
     """
     if not isinstance(x, np.ndarray) or x.size < _FEW or x.dtype.itemsize < 4:
         return np.argsort(x, axis=axis, kind="stable")
-    lines = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
+    across = np.swapaxes(x, axis, -1)
+    lines = across.reshape(-1, x.shape[axis])
     order = np.argsort(lines, axis=-1)
     runs = _taken(lines, order, -1)
     ties = np.any(runs[:, 1:] == runs[:, :-1], axis=-1) | (runs[:, -1] != runs[:, -1])  # or NaN
     if ties.any():
         order[ties] = np.argsort(lines[ties], axis=-1, kind="stable")
-    shape = np.moveaxis(x, axis, -1).shape
-    return np.moveaxis(order.reshape(shape), -1, axis)
+    return np.swapaxes(order.reshape(across.shape), axis, -1)
 
 
 @takes_out
@@ -216,10 +216,10 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> results.mode_resul
         nowhere = np.zeros([1 if d == axis else n for d, n in enumerate(input.shape)], np.int64)
         return picked(results.mode_result, input, nowhere, dim, keepdim)
 
-    x = np.moveaxis(input._array, axis, -1)
+    x = np.swapaxes(input._array, axis, -1)
     order = stable_order(x, -1)
     ends = ends_of_longest_runs(_taken(x, order, -1))
-    modes = np.moveaxis(_taken(order, np.expand_dims(ends, -1), -1), -1, axis)
+    modes = np.swapaxes(_taken(order, ends[..., None], -1), axis, -1)
     return picked(results.mode_result, input, modes, dim, keepdim)
 
 

@@ -193,10 +193,9 @@ def convolution_input(
         columns = np.matmul(matrix, turned.reshape(groups, o // groups, -1))
         columns = columns.reshape(channels, *kernel, *out, -1)
         target = np.zeros((channels, *spatial, turned.shape[-1]), g.dtype)
-        sample_first = np.moveaxis(target, -1, 0)
         for place, window in _offsets(kernel, stride, dilation, out):
-            sample_first[window] += np.moveaxis(columns[(slice(None), *place)], -1, 0)
-        result[part] = sample_first[_inner(shape[2:], padding)]
+            target[(slice(None), *window[1:])] += columns[(slice(None), *place)]
+        result[part] = np.moveaxis(target, -1, 0)[_inner(shape[2:], padding)]
     return result
 
 

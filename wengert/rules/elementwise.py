@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import primitive
+from wengert.rules.blocks import ENOUGH, EXACT, at_once
 from wengert.rules.rule import elementwise, general, linear, unbroadcast
 from wengert.rules.shapes import astype
 
@@ -425,9 +426,22 @@ def inside(a: Any, low: Any, high: Any) -> Any:
     return above if high is None else above & (a <= high)
 
 
+def _replaced(x: Any, most: float, nan: float, above: float, below: float) -> Any:
+    finite = np.where(x > most, above, np.where(x < -most, below, x))
+    return np.where(x == x, finite, nan).astype(x.dtype)
+
+
+_finite = at_once(_replaced, ENOUGH)
+
+
 @primitive
 def nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """x with its NaNs and infinities replaced by finite numbers."""
+    if type(x) is np.ndarray and x.dtype in EXACT and x.ndim:
+        most = float(np.finfo(x.dtype).max)
+        instead = nan, most if posinf is None else posinf, -most if neginf is None else neginf
+        if all(type(value) in (int, float) for value in instead):
+            return _finite(x, most, *map(float, instead))
     return np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
 

@@ -267,6 +267,20 @@ elementwise(
 
 
 @primitive
+@in_single
+def huber(d: Any, bound: float) -> Any:
+    """d^2 / 2 where |d| <= bound, and a line from there on; it is never the difference of squares,
+    of which an infinite one would make a NaN.
+    """
+    size = np.absolute(d)
+    near = np.minimum(size, bound)
+    return near * (size - 0.5 * near)
+
+
+elementwise(huber, lambda t, d, bound: t * hardtanh(d, -bound, bound))
+
+
+@primitive
 def shrink_pull(g: Any, at: Any, lambd: float) -> Any:
     """`g` where |at| > lambd, else 0."""
     return masked(g, np.logical_not(np.absolute(at) <= lambd))  # NaN is none of them
@@ -476,7 +490,7 @@ def margins(x: Any, target: Any, margin: float, p: int) -> Any:
 
 def _over_margin(x: Any, target: Any, margin: float) -> Any:
     own = np.arange(len(target)), target
-    over = np.maximum(x - np.expand_dims(x[own] - margin, 1), 0)
+    over = np.maximum(x - (x[own] - margin)[:, None], 0)
     over[own] = 0
     return over
 

@@ -5,6 +5,7 @@ Functions here that NumPy has under a method only (astype, a copy) are primitive
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from typing import Any
@@ -213,7 +214,7 @@ def _slices(x: Any, axis: int) -> tuple[Any, ...]:
 def _split_at(g: Any, sizes: list[int], axis: int) -> list[Any]:
     """Consecutive pieces of g along an axis."""
     before = (slice(None),) * (axis % len(g.shape))
-    stops = np.cumsum(sizes).tolist()
+    stops = itertools.accumulate(sizes)
     return [g[(*before, slice(stop - n, stop))] for stop, n in zip(stops, sizes, strict=True)]
 
 

@@ -104,17 +104,9 @@ def smooth_l1_loss(
     matched(input, target, "smooth_l1_loss", "c")
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    size = abs(input - target)
-    loss = _rounded(size, beta) / beta if beta else size
+    away = input - target
+    loss = apply(neural.huber, away, float(beta)) / beta if beta else abs(away)
     return reduced(loss, reduction)
-
-
-def _rounded(size: Tensor, bound: float) -> Tensor:
-    """size^2 / 2 up to the bound, and a line from there on. It is never the difference of squares,
-    of which an infinite one would make a NaN of the other's slope.
-    """
-    near = apply(np.clip, size, None, bound)
-    return near * (size - 0.5 * near)
 
 
 @of_tensors(1)
@@ -131,7 +123,7 @@ def huber_loss(
     matched(input, target, "huber_loss", "c")
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    loss = _rounded(abs(input - target), delta)
+    loss = apply(neural.huber, input - target, float(delta))
     return _weighted(loss, weight, reduction)
 
 

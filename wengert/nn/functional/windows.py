@@ -331,6 +331,21 @@ def _pool_geometry(
     none_given = stride is None or (isinstance(stride, (tuple, list)) and not stride)
     stride = kernel if none_given else sizes(stride, n, "stride")
     padding, dilation = sizes(padding, n, "padding"), sizes(dilation, n, "dilation")
+    shape = tuple(x._array.shape)
+    out = _pooled_sizes(shape, kernel, stride, padding, dilation, bool(ceil_mode), name)
+    return kernel, stride, padding, dilation, out
+
+
+@functools.lru_cache(64)
+def _pooled_sizes(
+    shape: Sizes,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    ceil_mode: bool,
+    name: str,
+) -> Sizes:
     for what, size in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
         if min(size) <= 0:
             raise RuntimeError(f"{name}() {what} must be greater than zero, but got {size}")
@@ -339,21 +354,20 @@ def _pool_geometry(
             "pad should be at most half of effective kernel size, but got "
             f"padding={padding} and kernel_size={kernel}"
         )
-    spatial = x._array.shape[2:]
-    if 0 in x._array.shape[1:]:
+    if 0 in shape[1:]:
         raise ShapeError(
-            f"{name}: only the batch may be empty, but the input has shape {list(x.shape)}"
+            f"{name}: only the batch may be empty, but the input has shape {list(shape)}"
         )
     out = tuple(
         rules.output_size(*each, ceil_mode)
-        for each in zip(spatial, kernel, stride, padding, dilation, strict=True)
+        for each in zip(shape[2:], kernel, stride, padding, dilation, strict=True)
     )
     if any(o <= 0 for o in out):
         raise RuntimeError(
-            f"{name}: given input size {list(x.shape[1:])}, calculated output size "
-            f"{[x.shape[1], *out]}. Output size is too small"
+            f"{name}: given input size {list(shape[1:])}, calculated output size "
+            f"{[shape[1], *out]}. Output size is too small"
         )
-    return kernel, stride, padding, dilation, out
+    return out
 
 
 @over("max_pool{n}d", 1, 2, 3)
