@@ -356,7 +356,7 @@ class Calls(Outside):
             if self.importing is None and self.is_told():
                 self._unseen(frame)
             return
-        kind = Kind.OBSERVED if observed else _kind_of(code)
+        kind = Kind.OBSERVED if observed else _kind_of(code, frame.f_globals)
         if kind is not None and not module:
             self._listener().note(code, kind)
         if kind in (Kind.OBSERVED, Kind.ENGINE):
@@ -372,9 +372,14 @@ class Calls(Outside):
         self._tell(self.on_unobserved, Unobserved(name or frame.f_code.co_name, caller, at))
 
 
-def _kind_of(code: CodeType) -> Kind | None:
-    """The kind of code that is not the user's; None if only its globals say what it is."""
+def _kind_of(code: CodeType, namespace: dict[str, Any]) -> Kind | None:
+    """The kind of code that is not the user's; None of text that a library has made into code.
+
+    What is made for a class of the engine, as the `__init__` of a dataclass, is the engine's.
+    """
     if is_internal(code.co_filename):
+        return Kind.ENGINE
+    if code.co_filename == "<string>" and is_internal(namespace.get("__file__") or ""):
         return Kind.ENGINE
     return None if code.co_filename.startswith("<") else Kind.LIBRARY
 
