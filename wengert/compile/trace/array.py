@@ -64,7 +64,7 @@ def _origin() -> tuple[CodeType, int]:
             if getattr(node, "code", None) is not None:
                 return node.code, node.at  # type: ignore[union-attr]
         frame = frame.f_back
-    return here()
+    return here() if frame is None else (frame.f_code, frame.f_lasti)
 
 
 _PULLS = frozenset({"pull", "pull_recorded"})
@@ -143,12 +143,12 @@ class Trace(Kind):
         if s.function in GENERATORS:
             if s.output.size > SMALL:
                 return False
-        elif (
-            not all(v in constants and v.size <= SMALL for v in s.inputs)
-            or any(v.size > SMALL for v in s.outputs)
-            or getattr(s.function, "draws", False)
-        ):
-            return False
+        else:
+            for v in s.inputs:
+                if v not in constants or v.size > SMALL:
+                    return False
+            if any(v.size > SMALL for v in s.outputs) or getattr(s.function, "draws", False):
+                return False
         with np.errstate(all="ignore"):
             replaced = s.replaced(constants.__getitem__)
             returned = s.function(*replaced.args, **replaced.kwargs)
@@ -212,7 +212,7 @@ class Trace(Kind):
         else:
             resolved = ufunc.resolve_dtypes((*kinds, None))
         *loop, out = resolved
-        shape = np.broadcast_shapes(*(shape_of(x) for x in operands))
+        shape = common_shape(operands)
         known = self.bounded(ufunc, operands, out) if weak else ints.beyond(ufunc, operands, loop)
         if type(known) is bool:
             value = self.record(operations.full, (shape, known, out), shape, out)
@@ -420,8 +420,13 @@ def _is_traced(x: Any) -> bool:
 
 def _are_half(values: Any) -> bool:
     """Whether the arrays of floating-point numbers among some values are of one such dtype."""
-    kinds = {x.dtype for x in arrays_in(values) if dtypes.is_inexact(x.dtype)}
-    return len(kinds) == 1 and dtypes.is_half(*kinds)
+    kinds = set()
+    for x in arrays_in(values):
+        if dtypes.is_inexact(x.dtype):
+            if not dtypes.is_half(x.dtype):
+                return False  # at the first, as nearly always: this is asked of each call
+            kinds.add(x.dtype)
+    return len(kinds) == 1
 
 
 _BITWISE = frozenset({np.bitwise_and, np.bitwise_or, np.bitwise_xor})
@@ -444,6 +449,13 @@ def type_of(x: Any) -> Any:
 
 def shape_of(x: Any) -> Shape:
     return x.shape if type(x) is Value else ()
+
+
+def common_shape(operands: list[Any]) -> Shape:
+    """Mostly that of all operands that have dimensions."""
+    shapes = [shape_of(x) for x in operands]
+    different = {shape for shape in shapes if shape}
+    return np.broadcast_shapes(*shapes) if len(different) > 1 else next(iter(different), ())
 
 
 def writable(x: Any) -> TracedArray:
@@ -778,7 +790,7 @@ def _deferring(operator: Any, repeats: bool) -> Any:
         if self.scalar and hasattr(type(other), "_array"):
             return NotImplemented
         defers = self.weak or (repeats and self.single and self.dtype.kind in "iu")
-        if defers and isinstance(other, Sequence):
+        if defers and type(other) is not TracedArray and isinstance(other, Sequence):
             return NotImplemented
         return operator(self, other)
 

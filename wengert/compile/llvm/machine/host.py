@@ -253,14 +253,14 @@ def _text(folder: Path) -> str:
 
     To read it all takes longer than to see when it was written: by that the digest is kept.
     """
-    files = sorted(_files(folder))
-    states = [Path(file).stat() for file in files]
+    files = {entry.path: entry.stat() for entry in _files(folder)}
+    states = [files[path] for path in sorted(files)]
     written = [(s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for s in states]
-    key = cache.digest(repr((files, written)).encode()).hex()
+    key = cache.digest(repr((sorted(files), written)).encode()).hex()
     known = cache.read(key) if files else b""
     if known is not None:
         return known.decode()
-    texts = b"".join([Path(file).read_bytes() for file in files])
+    texts = b"".join([Path(file).read_bytes() for file in sorted(files)])
     digest = cache.digest(texts, 20).hex()
     if max(s.st_ctime for s in states) < time.time() - _CLOCK:
         cache.write(key, digest.encode())
@@ -271,8 +271,8 @@ _CLOCK = 2.0
 """Seconds in which a file may be written twice, and look as if it were once."""
 
 
-def _files(folder: Any) -> Iterator[str]:
-    """The paths of Python's files in a folder and those in it."""
+def _files(folder: Any) -> Iterator[os.DirEntry[str]]:
+    """Python's files in a folder and those in it."""
     try:
         entries = list(os.scandir(folder))
     except OSError:
@@ -281,7 +281,7 @@ def _files(folder: Any) -> Iterator[str]:
         if entry.is_dir() and entry.name != "__pycache__":
             yield from _files(entry.path)
         elif entry.name.endswith(".py"):
-            yield entry.path
+            yield entry
 
 
 def _written(module: ir.Module) -> Written:
