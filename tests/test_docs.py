@@ -508,6 +508,17 @@ def test_names_of_parameters_that_are_explained_are_in_use(read):
     assert len(facts.names()) == len(text.splitlines())
 
 
+def test_each_form_of_a_function_has_types_that_readers_know(read):
+    # Those of `median` were shown as type checkers have them: `_TensorLike`, `_Out`, `_Any`.
+    forms = read["functions.sorting.median"].overloads
+    assert [str(form.returns) for form in forms] == ["Tensor", "median_result"]
+    assert [str(p.annotation) for p in forms[1].parameters][:3] == ["TensorLike", "int", "bool"]
+    for item in functions_and_methods(read):
+        for form in item.overloads or ():
+            kinds = [str(p.annotation) for p in form.parameters] + [str(form.returns)]
+            assert not [kind for kind in kinds if re.search(r"(^|\W)_[A-Z]|builtins", kind)], item
+
+
 def test_what_the_reference_says_of_errors_is_what_is_raised(read):
     from docs.generate import facts
 

@@ -116,6 +116,41 @@ def test_pages_are_no_wider_than_a_phone(browser: Any, page: str) -> None:
     assert browser.execute_script("return document.documentElement.scrollWidth") <= PHONE[0]
 
 
+def test_the_first_page_plays_and_its_frame_is_dark_when_the_reader_makes_the_page_dark(
+    browser: Any,
+) -> None:
+    # The frame waited for a click, and took the scheme of the system.
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    sized(browser, *DESKTOP)
+    browser.get((SITE / "index.html").resolve().as_uri())
+
+    def inside(script: str) -> Any:
+        frame = browser.find_element("css selector", "iframe.shown")
+        browser.execute_script("arguments[0].scrollIntoView()", frame)
+        browser.switch_to.frame(frame)
+        try:
+            return browser.execute_script(f"return {script}")
+        finally:
+            browser.switch_to.default_content()
+
+    shade = "matchMedia('(prefers-color-scheme: dark)').matches"
+    count = "document.getElementById('count')?.textContent"
+    WebDriverWait(browser, 60).until(lambda _: inside(count) not in (None, "step 0 of 19"))
+    assert inside(shade) is False
+    browser.execute_script(
+        "[...document.querySelectorAll('[data-md-component=palette] input')].at(-1).click()"
+    )
+    WebDriverWait(browser, 10).until(lambda _: inside(shade))
+
+
+def test_what_programs_print_keeps_its_columns_on_a_phone(browser: Any) -> None:
+    sized(browser, *PHONE)
+    browser.get((SITE / "gallery/descent/index.html").resolve().as_uri())
+    code = "document.querySelector('.printed code')"
+    assert browser.execute_script(f"return getComputedStyle({code}).whiteSpace") == "pre"
+
+
 def test_a_function_is_found_by_its_name(browser: Any, address: str) -> None:
     from selenium.webdriver.support.ui import WebDriverWait
 

@@ -104,9 +104,9 @@ def page(example: Example) -> str:
         example.about,
         *drawn,
         "## What it prints",
-        f"``` {{.text}}\n{example.printed.rstrip()}\n```",
+        f"``` {{.text .printed}}\n{example.printed.rstrip()}\n```",
         "## The program",
-        f"`python examples/{example.path.name}`" + " `--out FOLDER`" * example.draws,
+        f"`python examples/{example.path.name}{' --out FOLDER' * example.draws}`",
         f"``` {{.python}}\n{example.code}\n```",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -47,6 +47,13 @@ def typed(item: Function, package: Module, said: Said, result: str) -> None:
         for p in signature.parameters.values()
     ]
     item.parameters = Parameters(*given)
+    for form in item.overloads or ():  # as a file of types has them
+        for parameter in form.parameters:
+            named_self = parameter.name == "self"
+            own = annotation(str(parameter.annotation), item, package)
+            known = own or annotation(said(parameter.name, None), item, package)
+            parameter.annotation = None if named_self else known
+        form.returns = annotation(str(form.returns), item, package)
     made = signature.return_annotation
     item.returns = annotation(made, item, package) or annotation(result, item, package)
 

@@ -149,5 +149,6 @@ byId('gif').onclick = async () => {
 };
 
 show(Number(location.hash.slice(1)) || 0);
-if (document.documentElement.hasAttribute('data-play')) play();
+const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+if (document.documentElement.hasAttribute('data-play') && !calm) play();
 if (inFrame && frameElement) frameElement.style.height = document.body.scrollHeight + 80 + 'px';
