@@ -142,6 +142,26 @@ def require(holds: Any, error: Function, *args: Any) -> None:
         raise error(*args)
 
 
+class Unforeseen(Exception):
+    """Something is not as it was supposed to be: the call has to run eagerly."""
+
+
+def supposed(holds: Any) -> bool:
+    """Whether all of `holds` is true, as it nearly always is.
+
+    Where the numbers are not known yet, it is supposed to be: compiled code checks that before it
+    writes anything, and a call for which it is false runs eagerly.
+
+    >>> supposed(np.array([1, 2]) > 0), supposed(np.array([1, 2]) > 1)
+    (True, False)
+    """
+    try:
+        require(holds, Unforeseen)
+    except Unforeseen:
+        return False
+    return True
+
+
 WRITERS = frozenset({np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis})
 
 

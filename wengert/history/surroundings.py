@@ -17,6 +17,9 @@ EVERYWHERE: list[Any] = []
 EVER: list[Any] = []
 """Dictionaries of the process that say what has ever been done: that a module got a hook."""
 
+IN_TENSORS: list[type] = []
+"""Classes that keep in tensors what their methods change: scalers of losses."""
+
 KNOWING: list[type] = []
 """Classes whose instances tell by themselves what they depend on: compiled functions."""
 

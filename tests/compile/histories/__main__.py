@@ -52,7 +52,7 @@ def main(count: int, word: str = "", show: bool = False) -> None:
 def row_of(kind: str) -> str:
     """Kinds that differ in their place only, or in the rule of an optimizer, share a row."""
     first, _, rest = kind.partition(": ")
-    if first in ("kept", "random", "memory", "asked", "call"):
+    if first in ("kept", "random", "memory", "asked", "idiom", "call"):
         return first + ": " + rest.partition(": ")[0] * (first != "random")
     return f"training: {rest.partition(': ')[2]}" if first == "training" else rest
 

@@ -147,7 +147,7 @@ def draw(seed: int, kinds: list[str], most: int = 3) -> History:
     return History(seed, form(rng, pieces), pieces, tuple(events))
 
 
-OWN = ("training", "kept", "random", "memory", "asked")
+OWN = ("training", "kept", "random", "memory", "asked", "idiom")
 
 
 def directed(seed: int, kind: str) -> History:

@@ -403,6 +403,7 @@ ASKED = {
     "a class of what is made": ("class B@:\n    k = %r\n    def __init__(self, y):\n        self.y = y\n    def get(self):\n        return self.y * self.k", "h = B@(h).get()", {"method replaced": "B@.get = lambda b: b.y * %r", "number replaced": "B@.k = %r", "made otherwise": "B@.__init__ = lambda b, y: setattr(b, 'y', y * %r)"}),
     "an abstract class": ("class A@(abc.ABC):\n    pass", "h = h * 2 if isinstance(h, A@) else h * 0.5", {"registered": "A@.register(wg.Tensor)"}),
     "a function that dispatches": ("g@ = functools.singledispatch(lambda t: t * 0.5)", "h = g@(h)", {"registered": "g@.register(wg.Tensor, lambda t: t * %r)"}),
+    "a function that dispatches on a number": ("g@ = functools.singledispatch(lambda v, t: t * 0.5)\nv@ = %r", "h = g@(v@, h)", {"registered": "g@.register(float, lambda v, t: t * v)", "replaced": "v@ = %r", "replaced by a text": "v@ = 'a'"}),
     "a method that dispatches": ("class C@:\n    m = functools.singledispatchmethod(lambda self, t: t * 0.5)\ni@ = C@()", "h = i@.m(h)", {"registered": "vars(C@)['m'].register(wg.Tensor, lambda self, t: t * %r)"}),
     "rows of a reader": ("csv.register_dialect('d@', delimiter=',')", "for r in csv.reader(io.StringIO('1,2;3;4'), 'd@'): h = h * (len(r) / 2)", {"registered": "csv.register_dialect('d@', delimiter=';')"}),
     "rows beside tensors": ("csv.register_dialect('d@', delimiter=',')", "for r, t in zip(csv.reader(io.StringIO('1,2;3;4'), 'd@'), [h]): h = t * (len(r) / 2)", {"registered": "csv.register_dialect('d@', delimiter=';')"}),
@@ -425,6 +426,43 @@ ASKED = {
     "a weak set": ("o@ = Plain(a=%r)\nw@ = weakref.WeakSet([o@])", "for o in w@: h = h * o.a", {"set": "o@.a = %r"}),
     "a command": ("", "h = h * (os.system('true') + 1)", {"done": "pass"}),
 }  # fmt: skip
+
+_NET = "net@ = nn.Sequential(linear(1), nn.Tanh(), linear(2))\nopt@ = optim.SGD(net@.parameters(), lr=0.1, momentum=0.9)\n"
+_LOSS = "loss = (net@(h) ** 2).mean()\n"
+_AFTER = "\nopt@.zero_grad()\nout.append(loss.detach())\nh = h.detach() * 1.5"
+IDIOMS = {
+    "a scaler of losses": (
+        _NET + "scaler@ = wg.amp.GradScaler('cpu', init_scale=4.0, growth_interval=2)",
+        _LOSS + "scaler@.scale(loss).backward()\nscaler@.step(opt@)\nscaler@.update()" + _AFTER,
+        {"set": "scaler@.update(%r)", "too large": "scaler@.update(3e38)", "loaded": "scaler@.load_state_dict({**scaler@.state_dict(), 'scale': 2.0})"},
+    ),
+    "a scaler, and clipped gradients": (
+        _NET + "scaler@ = wg.amp.GradScaler('cpu', init_scale=4.0, growth_interval=2)\nm@ = 0.1",
+        "h = F.dropout(h, 0.5)\n" + _LOSS + "scaler@.scale(loss).backward()\nscaler@.unscale_(opt@)\nnn.utils.clip_grad_norm_(net@.parameters(), m@)\nscaler@.step(opt@)\nscaler@.update()\nh = h * scaler@.get_scale() / 4" + _AFTER,
+        {"set": "scaler@.update(%r)", "too large": "scaler@.update(3e38)", "clipped otherwise": "m@ = %r"},
+    ),
+    "a rate that is set inside": (
+        _NET + "i@ = 0\nk@ = %r",
+        "global i@\ni@ += 1\nr@ = 0.1 * i@ if i@ < 3 else 0.05 * (1 + np.cos(i@)) * k@\nfor g in opt@.param_groups: g['lr'] = r@\n" + _LOSS + "loss.backward()\nopt@.step()" + _AFTER,
+        {"begun again": "i@ = 0", "replaced": "k@ = %r", "set outside": "opt@.param_groups[0]['lr'] = 0.3"},
+    ),
+    "momentum that is forgotten": (
+        _NET + "i@ = 0",
+        "global i@\ni@ += 1\nif i@ % 4 == 0: opt@.state.clear()\n" + _LOSS + "loss.backward()\nopt@.step()" + _AFTER,
+        {"counted on": "i@ += 1", "loaded": "opt@.load_state_dict({**opt@.state_dict(), 'state': {}})"},
+    ),
+    "a gradient that is given": (
+        _NET + "g@ = wg.full((3, 3), %r)",
+        "net@[0].weight.grad = g@\nopt@.step()\nout.append(net@[0].weight.grad is g@)",
+        {"replaced": "g@ = wg.full((3, 3), %r)", "written": "g@.mul_(%r)", "removed": "net@[0].weight.grad = None"},
+    ),
+    "meters that are made": (
+        "class Meter@:\n    k = 1.0\n    def __init__(self): self.sum = 0.0\n    def add(self, v): self.sum += v * self.k\nm@ = collections.defaultdict(Meter@)",
+        "m@['h'].add(h.detach().mean())\nm@['x'].add(x.detach().mean())\nh = h * (1 + m@['h'].sum) + m@['x'].sum",
+        {"cleared": "m@.clear()", "set": "m@['h'].sum = %r", "of the class": "Meter@.k = %r", "by a number": "m@['x'].sum = %r"},
+    ),
+}  # fmt: skip
+"""What training scripts do beside: what it needs, the lines, and how it changes."""
 
 RETURNED = {
     "the argument": "out.append(x)", "a view of the argument": "out.append(x[0])", "a detached result": "out.append(h.detach())",
@@ -469,10 +507,11 @@ def _others() -> dict[str, Piece]:
     for name, lines in RETURNED.items():
         setup = "g@ = wg.tensor([[1.0, 2.0, 3.0]])" if "g@" in lines else ""
         made.append(Piece(f"memory: {name}", lines, setup, changes={"as it is": "pass"}))
-    made += [
-        Piece(f"asked: {name}", lines, setup, changes=c)
-        for name, (setup, lines, c) in ASKED.items()
-    ]
+    for kind, told in (("asked", ASKED), ("idiom", IDIOMS)):
+        made += [
+            Piece(f"{kind}: {name}", lines, setup, changes=c)
+            for name, (setup, lines, c) in told.items()
+        ]
     return {piece.name: piece for piece in made}
 
 

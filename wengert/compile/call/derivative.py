@@ -14,7 +14,7 @@ from wengert.compile.trace.arguments import tracked
 from wengert.compile.trace.results import tensors_in
 from wengert.errors import WengertError
 from wengert.history.location import here
-from wengert.history.node import SETTLES, Node, Output
+from wengert.history.node import SETTLES, AccumulateGrad, Node, Output
 from wengert.tensor import Tensor, current_node
 
 
@@ -126,8 +126,8 @@ def gradients_of(function: Any, states: list[Tensor]) -> Any:
         args, kwargs = arguments
         leaves = [t for t in tensors_in([args, kwargs]) if t.requires_grad]
         result = tracked(function, args, kwargs)
-        outs = [t for t in tensors_in(result) if current_node(t) is not None]
-        outs = list({id(t): t for t in outs}.values())
+        nodes = {id(t): (t, current_node(t)) for t in tensors_in(result)}
+        outs = [t for t, node in nodes.values() if not isinstance(node, AccumulateGrad | None)]
         return list(
             grad(
                 outs,

@@ -29,12 +29,14 @@ from wengert.compile.call.derivative import gradients_of
 from wengert.compile.call.link import link
 from wengert.compile.call.memory import Memory, OverBudget
 from wengert.compile.call.specialization import Specialization
+from wengert.compile.call.supposing import supposing
 from wengert.compile.program.budget import bytes_of
 from wengert.compile.trace import watch
 from wengert.compile.trace.arguments import (
     Changed,
     applied,
-    changeable,
+    are_several,
+    containers,
     flatten,
     rebuild,
     tracked,
@@ -323,7 +325,8 @@ class CompiledFunction(_Typed[P, R]):
             return self.function(*args, **kwargs)
         flat: list[Any] = []
         structure = flatten((args, kwargs), flat)
-        if any(map(_without_memory, flat)):
+        given = list(containers(args, kwargs))
+        if any(map(_without_memory, flat)) or not are_several(given):
             return self.function(*args, **kwargs)
         key = self._signature(structure, flat)
         known = self.specializations.setdefault(key, [])
@@ -347,13 +350,28 @@ class CompiledFunction(_Typed[P, R]):
         special, linked = bool(modes.special), specialization.linked
         if special not in linked and specialization.called and state in modes.ORDINARY:
             # What this one is not for goes on to the entries that there were before.
-            self._entry = link(specialization, flat, self._entry)
+            entry = link(specialization, flat, self._entry)
+            entry = supposing(entry, specialization.program, self.function)
+            self._entry = (
+                self._told_apart(entry) if sum(map(_holds_no_memory, given)) > 1 else entry
+            )
             linked.add(special)
         specialization.called = True
-        result = specialization.run(flat)
-        if type(result) is Changed:
-            return applied(result, list(changeable(args, kwargs)))
-        return result
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            result = specialization.run([*flat, *given])
+            return applied(result, given) if type(result) is Changed else result
+
+        return supposing(run, specialization.program, self.function)(*args, **kwargs)
+
+    def _told_apart(self, entry: Callable[..., Any]) -> Callable[..., Any]:
+        """An entry for calls of several containers that hold no memory by which it knows them."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            call = entry if are_several(containers(args, kwargs)) else self.function
+            return call(*args, **kwargs)
+
+        return call
 
     def _note_varying(self, specialization: Specialization) -> None:
         """Places whose values have changed since, and can be fetched."""
@@ -502,13 +520,15 @@ class CompiledFunction(_Typed[P, R]):
         same = {i: Argument(first) for i, first, _ in _same_memory(flat)}
         traced = [self._stand_in(capture, i, x, same.get(i)) for i, x in enumerate(flat)]
         args, kwargs = rebuild(structure, traced)
+        for k, x in enumerate(containers(args, kwargs), len(flat)):
+            capture.passed.containers[id(x)] = x, Argument(k)
 
         def trace() -> Captured:
             run = functools.partial(_run, capture.world, self.function, traced)
             with capture.world.observing():
                 result = [tracked(run, args, kwargs)]
                 capture.world.check_kept(self._fixed)
-                pulled = pull_back(capture, (result[0], capture.world.effects))
+                pulled = pull_back(capture, *result, *(value for _, value in capture.world.effects))
             return capture.captured(result, pulled)
 
         try:
@@ -589,6 +609,15 @@ class CompiledModule(CompiledFunction[P, R]):
         if name.startswith("__") or name == "function":
             raise AttributeError(name)
         return getattr(self.function, name)
+
+
+def _holds_no_memory(container: Any) -> bool:
+    """Whether this can be changed, and holds nothing that has memory."""
+    leaves: list[Any] = []
+    flatten(container, leaves)
+    return not isinstance(container, tuple) and not any(
+        isinstance(x, Tensor | np.ndarray) and x.size for x in leaves
+    )
 
 
 def _without_memory(x: Any) -> bool:

@@ -166,8 +166,7 @@ class Container:
 class Spread:
     """A call's arguments in slots, one after the other, then the parts of each container there.
 
-    `slots` says where the flattened arguments are, and after them the containers that the function
-    may change.
+    `slots` says where the flattened arguments are, and after them the containers.
     """
 
     arguments: int
@@ -184,8 +183,8 @@ class Spread:
         free = len(args) + len(kwargs)
         for slot, part in enumerate((*args, *kwargs)):
             free = _lay(slot, part, free, containers, leaves)
-        changeable = [c.slot for c in containers if c.can_change()]
-        return cls(len(args), keywords, tuple(containers), (*leaves, *changeable))
+        slots = *leaves, *(c.slot for c in containers)
+        return cls(len(args), keywords, tuple(containers), slots)
 
     def flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
         """What the slots have in a call; None if it is another kind of call."""
@@ -239,11 +238,11 @@ class Changed(NamedTuple):
 
 def tracked(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """The function's result, with what it changed in containers among its arguments, if it did."""
-    containers = list(changeable(args, kwargs))
-    before = [_contents(container) for container in containers]
+    given = list(containers(args, kwargs))
+    before = [_contents(container) for container in given]
     result = function(*args, **kwargs)
     changes = {}
-    for place, (container, old) in enumerate(zip(containers, before, strict=True)):
+    for place, (container, old) in enumerate(zip(given, before, strict=True)):
         change = _change(container, old, _contents(container))
         if change is not None and type(container) in REGISTERED:
             raise TracingError(
@@ -256,7 +255,7 @@ def tracked(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def applied(outcome: Changed, containers: Sequence[Any]) -> Any:
-    """The result, after the caller's containers, the changeable ones, were changed as told."""
+    """The result, after the caller's containers were changed as told."""
     for place, (gone, parts) in outcome.changes.items():
         container = containers[place]
         if isinstance(container, list):
@@ -277,23 +276,30 @@ def applied(outcome: Changed, containers: Sequence[Any]) -> Any:
     return outcome.result
 
 
-def changeable(args: Any, kwargs: Any) -> Iterator[Any]:
-    """The containers among a call's arguments that can be changed, in the order of `flatten`."""
-    return _changeable((*args, *kwargs.values()), ())
+def containers(args: Any, kwargs: Any) -> Iterator[Any]:
+    """The containers among a call's arguments, in the order of `flatten`."""
+    return _containers((*args, *kwargs.values()), ())
 
 
-def _changeable(item: Any, around: tuple[int, ...]) -> Iterator[Any]:
-    container = None if type(item) in _LEAVES or id(item) in around else opened(item)
-    if container is None:
-        return
-    if not isinstance(item, tuple):
-        yield item
-    for part in list(container[2]):
-        yield from _changeable(part, (*around, id(item)))
+def _containers(items: Iterable[Any], around: tuple[int, ...]) -> Iterator[Any]:
+    for item in items:
+        container = None if type(item) in _LEAVES or id(item) in around else opened(item)
+        if container is not None:
+            yield item
+            yield from _containers(container[2], (*around, id(item)))
+
+
+def are_several(containers: Iterable[Any]) -> bool:
+    """Whether those that can be changed are as many objects as they are places.
+
+    A call that is given one twice is told apart by nothing else.
+    """
+    ids = [id(x) for x in containers if not isinstance(x, tuple)]
+    return len(set(ids)) == len(ids)
 
 
 def _contents(container: Any) -> dict[Any, Any]:
-    if isinstance(container, list):
+    if isinstance(container, (list, tuple)):
         return dict(enumerate(container))
     registered = registered_parts(container)
     if registered is not None:

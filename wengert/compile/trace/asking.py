@@ -65,7 +65,7 @@ from wengert.compile.trace.state import attributes, held_by, is_itself
 from wengert.dispatch import errors_pass
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
-from wengert.history.surroundings import DECIDING, SETTINGS
+from wengert.history.surroundings import DECIDING, IN_TENSORS, SETTINGS
 from wengert.tensor import Tensor
 
 
@@ -138,7 +138,9 @@ class Asking(Observer):
             told = not self._goes_by_arguments(callee, args) or _is_setting(callee, args, named)
             if told and not (speaks(callee) and self.gives_messages(_owner(callee))):
                 self._expect(frame, callee, args, named)
-        self._look_into(callee)
+        if self._look_into(callee):
+            args = tuple(map(_known, args))
+            named = {name: _known(x) for name, x in named.items()}
         owners = [x for x in (*args, *named.values()) if isinstance(x, CHANGEABLE)]
         if any(map(self.is_outside, owners)) and not is_ours(callee):
             trusted = super()._trusted(callee, args, named)
@@ -401,28 +403,32 @@ class Asking(Observer):
                 self.telling = outer
             return self._read_answer(asked, True, value, value)
 
-    def _look_into(self, callee: Any) -> None:
+    def _look_into(self, callee: Any) -> bool:
         """A function of a library that is made around something, as one that dispatches, goes by
-        that.
+        that; whether it is one: it may go by the classes of what it is given.
         """
         if type(callee) is FunctionType and callee.__closure__:
             with watch.aside():
-                self._guard_closure(callee, set())
+                return self._guard_closure(callee, set())
+        return False
 
-    def _guard_closure(self, function: FunctionType, known: set[int]) -> None:
+    def _guard_closure(self, function: FunctionType, known: set[int]) -> bool:
         known.add(id(function))
         if is_ours(function) or self._of_user(function):
-            return
+            return False
+        guarded = False
         for cell in function.__closure__ or ():
             part = held_in(cell)
             inner = (part, *(x for _, x in attributes(part))) if not is_itself(part) else (part,)
             for x in inner:
                 if type(x) is FunctionType and id(x) not in known:
-                    self._guard_closure(x, known)
+                    guarded = self._guard_closure(x, known) or guarded
             if is_users_class(type(part)) or type(part) is FunctionType:
                 continue
             if is_seen_whole(held_by(part)):
                 self._guard_held(part, known)
+                guarded = guarded or isinstance(part, CHANGEABLE)
+        return guarded
 
     def formatted(self, value: Any) -> Any:
         value = super().formatted(value)
@@ -451,6 +457,16 @@ class Asking(Observer):
             return operands
         decided = self._operator(operation, left, right)
         return operands if decided is None else (None, decided)
+
+    def in_place(self, left: Any, right: Any, operation: str) -> tuple[Any, Any]:
+        """A number has no operators in place, as the traced array has that stands for it."""
+        if type(left) is not TracedArray or not left.scalar:
+            return super().in_place(left, right, operation)
+        second, first = self.operands(left, right, operation)
+        if type(first) is Decided:
+            return second, first
+        function = getattr(operator, _FUNCTIONS.get(operation, operation))
+        return None, Decided(function(first, second))
 
     def _operator(self, operation: str, *operands: Any) -> Decided | None:
         """What an operator makes of a library's objects; None if it is left to Python."""
@@ -642,6 +658,11 @@ def _filters() -> tuple[Any, ...]:
 _FILTERS = (Step(_filters, (), {}),)
 
 
+def _known(x: Any) -> Any:
+    """A number that a library's code looks at, as Python's code would see it."""
+    return x.concrete("the class") if type(x) is TracedArray and x.scalar else x
+
+
 def _number_or_none(x: Any) -> Any:
     """A number that is computed, which a statement is given when its call is carried out."""
     return x if type(x) is TracedArray and x.scalar else None
@@ -696,7 +717,7 @@ _FUNCTIONS = {"and": "and_", "or": "or_"}
 
 
 def _is_known_otherwise(around: Any) -> bool:
-    return around is None or is_itself(around)
+    return around is None or is_itself(around) or isinstance(around, tuple(IN_TENSORS))
 
 
 def _is_of_a_container(callee: Any, args: Any) -> bool:

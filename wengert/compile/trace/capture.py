@@ -28,8 +28,8 @@ from wengert.compile.trace.inputs import Fixed as Fixed
 from wengert.compile.trace.inputs import Specialize as Specialize
 from wengert.compile.trace.inputs import Varying as Varying
 from wengert.compile.trace.outside import Outside
-from wengert.compile.trace.places import Attribute, Place
-from wengert.compile.trace.refusals import lost
+from wengert.compile.trace.places import Attribute, Place, Put
+from wengert.compile.trace.refusals import Postponed, lost
 from wengert.compile.trace.scopes import refuse_write
 from wengert.compile.trace.storage import Storage
 from wengert.compile.trace.world import World
@@ -194,6 +194,8 @@ class Capture:
         `pull_back` found.
         """
         back, inputs, conditions = self.back, self.inputs, self.conditions
+        if inputs.begun and conditions.settings.forgets(self.world.before):
+            raise Postponed  # an optimizer that forgets begins anew, each time
         with watch.aside():
             self.world.check_library()
             self.world.check_messages()
@@ -204,7 +206,11 @@ class Capture:
             self.world.check_readings()
         captured.joint, gradients = back.joint(pulled)
         captured.refusal = pulled.refusal
-        captured.writes += back.gradients()
+        for write in back.gradients():
+            if isinstance(write, Put):
+                captured.effects.append(write)
+            else:
+                captured.writes.append(write)
         back.check_flags()
         conditions.settings.check()
         back.updates()

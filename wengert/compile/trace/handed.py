@@ -42,8 +42,7 @@ from wengert.compile.trace.places import (
     key_of,
     same,
 )
-from wengert.compile.trace.results import named_parts, sequence
-from wengert.compile.trace.state import parts_of
+from wengert.compile.trace.results import gone_through, sequence
 from wengert.compile.trace.storage import Storage, kept
 from wengert.compile.trace.world import World
 from wengert.errors import TracingError
@@ -130,6 +129,8 @@ class HandedBack:
                 return place
             part = None if item.scalar else self._part(item, item)
             return part or Output(self._output(item), False, weak=item.weak, scalar=item.single)
+        if id(item) in self.passed.containers:
+            return self.passed.containers[id(item)][1]
         if self.world.is_outside(item):
             return Known(item) if isinstance(item, CONTAINERS) else item
         return item if is_same_object(item) else self._made(item)
@@ -165,25 +166,20 @@ class HandedBack:
             self.descriptions[id(item)] = item, description
         return self.descriptions[id(item)][1]
 
+    def tensors_in(self, *results: Any) -> list[Tensor]:
+        """The tensors in results, in order, each as often as it is met."""
+        return [x for x in self._gone_through(*results) if isinstance(x, Tensor)]
+
     def _gone_through(self, *results: Any) -> list[Any]:
         """The arrays and tensors in results; notes the containers to which several lead."""
-        waiting, seen, leaves = [*reversed(results)], dict[int, Any](), []
-        while waiting:
-            x = waiting.pop()
-            if isinstance(x, (Tensor, TracedArray)):
-                leaves.append(x)
-            elif self.world.is_outside(x) or is_same_object(x):
-                continue
-            elif id(x) in seen:
-                self.shared.add(id(x))
-            else:
-                seen[id(x)] = x
-                if is_plain(x):
-                    waiting += reversed([*x.values()] if type(x) is dict else x)
-                else:
-                    description = self._described(x)
-                    waiting += reversed((*description.args, *description.parts))
-        return leaves
+
+        def is_there(x: Any) -> bool:
+            return self.world.is_outside(x) or id(x) in self.passed.containers
+
+        def again(x: Any) -> None:
+            self.shared.add(id(x))
+
+        return [*gone_through(results, self._described, is_there, again)]
 
     def _check_makeable(self, item: Any) -> None:
         if isinstance(item, Iterator):
@@ -191,8 +187,6 @@ class HandedBack:
                 f"a compiled function returned a {type(item).__name__}, whose items would be "
                 "computed after it has ended. Return a list."
             )
-        if not isinstance(item, (list, tuple)) and named_parts(item) is None:
-            self._check_holds_nothing(item)
 
     def _tensor(self, x: Tensor) -> Any:
         passed = self.passed.stand_ins.get(x)
@@ -298,25 +292,6 @@ class HandedBack:
         entry = self.outside.tensors.get(tensor)
         return watch.SLOT.__get__(tensor) if entry is None else entry.now
 
-    def _check_holds_nothing(self, item: Any) -> None:
-        """Later calls return the same object: it must not hold what this one computes."""
-        waiting, seen = [("", item)], {id(item): item}
-        while waiting:
-            path, x = waiting.pop()
-            if type(x) is TracedArray or (isinstance(x, Tensor) and not self.is_held(x)):
-                raise TracingError(
-                    f"a compiled function returned, or keeps, a {type(item).__name__} whose {path} "
-                    "is computed in it. Return the numbers themselves, in a tuple, a dictionary or "
-                    "a dataclass, and make the object of them outside."
-                )
-            if self.world.is_outside(x) or is_same_object(x):
-                continue
-            for name, held in parts_of(x):
-                if id(held) not in seen:
-                    seen[id(held)] = held
-                    step = f"attribute {name!r}" if type(name) is str else "content"
-                    waiting.append((path or step, held))
-
     def is_made(self, tensor: Tensor) -> bool:
         """Whether a result was computed by the function: no argument, or tensor from outside."""
         if tensor in self.passed.stand_ins or self.is_held(tensor):
@@ -342,14 +317,16 @@ class HandedBack:
 
     # ---- what it changed ------------------------------------------------------------------------
 
-    def gradients(self) -> Iterator[Write]:
-        """Gradients that are others than before."""
+    def gradients(self) -> Iterator[Write | Put]:
+        """Gradients that are others than before; some are tensors that were there before."""
         for gradient in self.outside.gradients.values():
-            if gradient.now is not gradient.before:
-                number = None if gradient.now is None else self._output(gradient.now)
-                passed = self.passed.stand_ins.get(gradient.tensor)
-                owner = Known(gradient.tensor) if passed is None else passed.place
-                yield Write(Gradient(owner), number)
+            if gradient.is_written():
+                now, passed = gradient.now, self.passed.stand_ins.get(gradient.tensor)
+                place = Gradient(Known(gradient.tensor) if passed is None else passed.place)
+                if now is not None and (now in self.passed.stand_ins or self.is_held(now)):
+                    yield Put(place, self._tensor(now))
+                else:
+                    yield Write(place, None if now is None else self._output(now))
                 gradient.now = None
 
     def leaked(self) -> Iterator[Write]:

@@ -294,6 +294,8 @@ class Passed:
         """By the key of the place."""
         self.stand_ins: ByIdentity[Tensor, StandIn] = ByIdentity()
         """By the tensor that stands there."""
+        self.containers: dict[int, tuple[Any, Argument]] = {}
+        """By the id of what stands for a container among the arguments: where that is."""
         self._by_place: dict[Any, StandIn] = {}
         self._numbers: dict[Any, TracedArray] = {}
 

@@ -69,6 +69,10 @@ class FoundGradient:
     tensor: Tensor
     before: Any
     now: Any
+    read: bool  # what was there before is a condition
+
+    def is_written(self) -> bool:
+        return self.now is not self.before or not (self.read or self.before is not None)
 
 
 class Outside:
@@ -185,7 +189,7 @@ class Outside:
         entry = self.gradients.get(tensor)
         if entry is None:
             own = self._own_gradient(tensor)
-            entry = self.gradients[tensor] = FoundGradient(tensor, own, own)
+            entry = self.gradients[tensor] = FoundGradient(tensor, own, own, True)
             passed = self.passed.stand_ins.get(tensor)
             place = Known(tensor) if passed is None else passed.place
             if not isinstance(place, Argument):
@@ -195,7 +199,7 @@ class Outside:
     def set_gradient(self, tensor: Tensor, gradient: Any) -> None:
         entry = self.gradients.get(tensor)
         if entry is None:
-            entry = FoundGradient(tensor, self._own_gradient(tensor), None)
+            entry = FoundGradient(tensor, self._own_gradient(tensor), None, False)
             self.gradients[tensor] = entry
         entry.now = gradient
 

@@ -285,7 +285,8 @@ class Gradient:
         return self.tensor.read(flat)._grad
 
     def write(self, value: Any, flat: Any) -> None:
-        self.tensor.read(flat)._grad = None if value is None else wrap(value)
+        given = value is None or isinstance(value, Tensor)
+        self.tensor.read(flat)._grad = value if given else wrap(value)
 
 
 @dataclass(frozen=True, slots=True)

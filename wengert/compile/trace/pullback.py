@@ -12,7 +12,6 @@ from wengert.autograd.differentiate import grad
 from wengert.compile.program.program import Value
 from wengert.compile.trace.capture import Capture
 from wengert.compile.trace.places import Cotangent, Known, Place
-from wengert.compile.trace.results import tensors_in
 from wengert.errors import FreedGraphError, InplaceError, ModifiedError, WengertError
 from wengert.history import modes
 from wengert.tensor import Tensor, current_node
@@ -30,9 +29,9 @@ class Pulled:
     """Why nothing could be pulled back: what whoever tries gets to see."""
 
 
-def pull_back(capture: Capture, result: Any) -> Pulled:
+def pull_back(capture: Capture, *results: Any) -> Pulled:
     """Pull traced cotangents of the results back to everything that requires grad."""
-    tensors = [t for t in tensors_in(result) if capture.back.is_made(t)]
+    tensors = [t for t in capture.back.tensors_in(*results) if capture.back.is_made(t)]
     outs = list({id(t): t for t in tensors if current_node(t) is not None}.values())
     if not outs or not modes.is_grad_enabled():
         return Pulled()

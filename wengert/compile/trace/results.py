@@ -6,12 +6,18 @@ and those of them that several lead to, is an `Anew`.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from wengert.compile.trace.anew import Anew
-from wengert.compile.trace.arguments import registered_parts as _registered
+from wengert.compile.trace.anew import (
+    Anew,
+    Described,
+    Unmakeable,
+    described,
+    is_plain,
+    is_same_object,
+)
+from wengert.compile.trace.array import TracedArray
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.places import Output, Place
 from wengert.tensor import Tensor
@@ -20,37 +26,44 @@ LEAVES = Output | Part | Place
 """What stands in a result's structure for what each call finds or makes."""
 
 
-def named_parts(container: Any) -> dict[Any, Any] | None:
-    """What a dictionary, a dataclass or a registered object holds; None for all else."""
-    registered = _registered(container)
-    if registered is not None:
-        return dict(enumerate(registered[1]))
-    if isinstance(container, dict):
-        return dict(container.items())
-    if dataclasses.is_dataclass(container) and not isinstance(container, type):
-        names = [f.name for f in dataclasses.fields(container) if hasattr(container, f.name)]
-        return {name: getattr(container, name) for name in names}
-    return None
+def gone_through(
+    items: Iterable[Any],
+    describe: Callable[[Any], Described],
+    is_there: Callable[[Any], bool] = lambda x: False,
+    again: Callable[[Any], None] = lambda x: None,
+) -> Iterator[Any]:
+    """The arrays and tensors in results, in order, each as often as it is met.
 
-
-def parts_of(container: Any) -> Iterable[Any]:
-    """What a container holds, in order."""
-    if isinstance(container, (list, tuple)):
-        return container
-    return (named_parts(container) or {}).values()
+    What `is_there` anyway is not looked into; `again` is told of what was met before.
+    """
+    waiting, seen = [*items][::-1], dict[int, Any]()
+    while waiting:
+        x = waiting.pop()
+        if isinstance(x, (Tensor, TracedArray)):
+            yield x
+        elif is_there(x) or is_same_object(x):
+            continue
+        elif id(x) in seen:
+            again(x)
+        else:
+            seen[id(x)] = x
+            if is_plain(x):
+                waiting += reversed([*x.values()] if type(x) is dict else x)
+            else:
+                description = describe(x)
+                waiting += reversed((*description.args, *description.parts))
 
 
 def tensors_in(item: Any) -> list[Tensor]:
-    """The tensors in nested containers, in order; a container may hold itself."""
-    waiting, seen, tensors = [item], dict[int, Any](), []
-    while waiting:
-        x = waiting.pop()
-        if isinstance(x, Tensor):
-            tensors.append(x)
-        elif id(x) not in seen:
-            seen[id(x)] = x
-            waiting += reversed([*parts_of(x)])
-    return tensors
+    """The tensors in containers, and other objects that a function may make, in that order."""
+    return [x for x in gone_through([item], _described) if isinstance(x, Tensor)]
+
+
+def _described(x: Any) -> Described:
+    try:
+        return described(x)
+    except Unmakeable:
+        return Described(type(x))
 
 
 def sequence(kind: type, parts: list[Any]) -> Any:

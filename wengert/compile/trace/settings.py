@@ -6,14 +6,14 @@ of the optimizer stay as they are. What is no float is a condition on later call
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from wengert.compile.trace.array import Trace
 from wengert.compile.trace.identity import ByIdentity
 from wengert.compile.trace.inputs import Inputs
-from wengert.compile.trace.places import Guard, Item, is_number, unchanged
+from wengert.compile.trace.places import Guard, Item, is_number, key_of, unchanged
 from wengert.errors import TracingError
 
 Group = dict[str, Any]
@@ -45,6 +45,8 @@ class Settings:
     def __init__(self, trace: Trace, inputs: Inputs) -> None:
         self.trace = trace
         self.inputs = inputs
+        self.written: Container[Any] = ()
+        """The keys of places that the function has written: what is there is not the caller's."""
         self._seen: ByIdentity[Any, Seen] = ByIdentity()
         self._made: ByIdentity[Any, None] = ByIdentity()
         """Optimizers that the function makes: what they hold is their own."""
@@ -74,12 +76,26 @@ class Settings:
         return Seen(optimizer, groups, held, copies, given)
 
     def _traced(self, group: Group, key: str, setting: Any, i: int) -> Any:
-        if not is_number(setting):
+        place = Item(group, key)
+        if not is_number(setting) or key_of(place) in self.written:
             return setting
-        value = self.inputs.number(Item(group, key), setting, f"{key}_{i}" if i else key)
+        value = self.inputs.number(place, setting, f"{key}_{i}" if i else key)
         return self.trace.array(value)
 
     # ---- the end --------------------------------------------------------------------------------
+
+    def forgets(self, changed: Container[int]) -> bool:
+        """Whether the function has changed what an optimizer remembers; the ids of what it has
+        changed.
+        """
+        for seen in self._seen.values():
+            own = vars(seen.optimizer)
+            remembered = own["state"], *own["state"].values()
+            if key_of(Item(own, "state")) in self.written or any(
+                id(x) in changed for x in remembered
+            ):
+                return True
+        return False
 
     def check(self) -> None:
         """Settings are the caller's to change: what the function did to a copy would be lost."""

@@ -16,9 +16,7 @@ import contextlib
 import functools
 import io
 import logging
-import operator
 import sys
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -44,6 +42,7 @@ from wengert.compile.trace.observe.objects import (
     behind,
     contents,
     dictionary_of,
+    fill,
     name_of,
     own_attribute,
     same,
@@ -122,6 +121,7 @@ class World(Iterating):
         self.writing: Any = None  # that, if it is written
         self.written_places: dict[Any, tuple[Place, Any]] = {}
         """By place: what was there before the trace."""
+        conditions.settings.written = self.written_places
         self.effects: list[tuple[Place | None, Any]] = []
         """What the function wrote, in order: a place and a value, or a call on a container."""
         self.library_read: dict[Any, LibraryRead] = {}
@@ -211,6 +211,8 @@ class World(Iterating):
         return isinstance(owner, TracedArray | np.generic | np.dtype)
 
     def read_attribute(self, owner: Any, name: str) -> Any:
+        if name == "__class__" and type(owner) is TracedArray:
+            return class_of(owner)
         outer, self.reading = self.reading, (id(owner), name)
         try:
             return super().read_attribute(owner, name)
@@ -266,6 +268,15 @@ class World(Iterating):
             super()._put(put, kind, owner, key, *value)
         finally:
             self.writing = outer
+
+    def read_item(self, owner: Any, key: Any) -> Any:
+        return super().read_item(owner, _known_key(owner, key))
+
+    def write_item(self, value: Any, owner: Any, key: Any) -> None:
+        super().write_item(value, owner, _known_key(owner, key))
+
+    def delete_item(self, owner: Any, key: Any) -> None:
+        super().delete_item(owner, _known_key(owner, key))
 
     # ---- reads ----------------------------------------------------------------------------------
 
@@ -466,15 +477,18 @@ class World(Iterating):
         self.conditions.note(Guard(Contents(container), self.held_before(container)))
 
     def held_before(self, container: Any) -> tuple[Any, ...]:
-        """As ever; attributes that were written lie in a dictionary which may be gone through."""
-        places = [place for place, _ in self.written_places.values()]
-        if id(container) in self.before or not any(_is_in(place, container) for place in places):
-            return super().held_before(container)
-        held = dict(container)
-        for place, before in self.written_places.values():
-            if _is_in(place, container):
-                Item(held, place.key).write(before, ())  # type: ignore[union-attr]
-        return contents(held)
+        held = super().held_before(container)
+        return held if id(container) in self.before else self.as_before(container, held)
+
+    def as_before(self, container: Any, held: tuple[Any, ...]) -> tuple[Any, ...]:
+        written = [x for x in self.written_places.values() if _is_in(x[0], container)]
+        if not written:
+            return held
+        half = len(held) // 2
+        mapping = dict(zip(held[:half], held[half:], strict=True))
+        for place, before in written:
+            Item(mapping, place.key).write(before, ())  # type: ignore[union-attr]
+        return contents(mapping)
 
     def _note_state(self, owner: Any, known: set[int]) -> None:
         """All that an object held before the call, and what that held."""
@@ -519,6 +533,15 @@ class World(Iterating):
         if is_state(value) and value not in self.outside.tensors:
             return self.passed.tensor(place, value)
         return None
+
+    def match_class(self, subject: Any, cls: Any, names: Any) -> tuple[Any, Any, Any]:
+        """A pattern asks for the class that a traced array would have; it may take a number."""
+        if type(subject) is TracedArray:
+            if subject.scalar:
+                subject = subject.concrete("the class")
+            elif issubclass(class_of(subject), cls):
+                return names, TracedArray, subject
+        return super().match_class(subject, cls, names)
 
     def matched(self, seen: Any, value: Any) -> None:
         if seen is not value:
@@ -691,7 +714,7 @@ class World(Iterating):
         """Make the world what it was before the trace."""
         for read in [*self._changed_by_library()]:
             for container, held in read.containers:
-                _fill(container, held)
+                fill(container, held)
         self.library_read = {}
         if rewrite.THREAD.observer is self:  # an interrupt came while it was taken away
             rewrite.THREAD.observer = None
@@ -701,7 +724,7 @@ class World(Iterating):
                 place.write(before, ())  # type: ignore[union-attr]
         self.written_places = {}
         for key, held in self.before.items():
-            _fill(self.origins[key].value, held)
+            fill(self.origins[key].value, held)
         self.before = {}
 
     def check_kept(self, fixed: Mapping[Any, Place]) -> None:
@@ -714,6 +737,15 @@ class World(Iterating):
         }
         if kept:
             raise Varying(kept)
+
+
+def _known_key(owner: Any, key: Any) -> Any:
+    """Where a number says which item of a dictionary is meant, it decides that."""
+    if not isinstance(owner, dict):
+        return key
+    if type(key) is tuple:
+        return tuple([_known_key(owner, part) for part in key])
+    return key.concrete("a key") if type(key) is TracedArray and key.scalar else key
 
 
 def is_numeric(array: Any) -> bool:
@@ -765,26 +797,3 @@ def _mapping_behind(owner: Any) -> dict[Any, Any] | None:
 
 def _is_in(place: Place, container: Any) -> bool:
     return type(place) is Item and place.mapping is container
-
-
-def _fill(container: Any, held: tuple[Any, ...]) -> None:
-    """Make a container hold this again."""
-    if isinstance(container, dict):
-        kind: Any = OrderedDict if isinstance(container, OrderedDict) else dict
-        half = len(held) // 2
-        keys = held[:half]
-        ours = set(map(id, keys))
-        # It may be a module's globals: what others read meanwhile is there.
-        for key in [key for key in kind.__iter__(container) if id(key) not in ours]:
-            kind.__delitem__(container, key)
-        for _ in range(2):
-            for key, value in zip(keys, held[half:], strict=True):
-                kind.__setitem__(container, key, value)
-            if all(map(operator.is_, kind.__iter__(container), keys)):
-                break
-            kind.clear(container)  # they come in another order
-    elif isinstance(container, list):
-        container[:] = held
-    else:
-        container.clear()
-        container.update(held) if isinstance(container, set) else container.extend(held)

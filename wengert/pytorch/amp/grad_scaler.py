@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import warnings
 from typing import Any
 
 import numpy as np
 
-from wengert.arrays.kind import kind_of
-from wengert.errors import TracingError
-from wengert.history.location import here, line_of, stacklevel
+from wengert.dispatch import supposed
+from wengert.dtypes import float32, int32
+from wengert.functions.creation import as_tensor, tensor
+from wengert.history.location import stacklevel
+from wengert.history.modes import no_grad
+from wengert.history.surroundings import IN_TENSORS
 from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor
 
@@ -52,12 +57,13 @@ class GradScaler:
         if enabled and backoff_factor >= 1.0:
             raise AssertionError("The backoff factor must be < 1.0.")
         self._enabled = enabled
-        self._scale = init_scale
+        # Tensors, as a compiled step that changes them writes its state.
+        self._scale = tensor(init_scale, dtype=float32)
         self._growth_factor = growth_factor
         self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
-        self._good_steps = 0
-        self._unscaled: dict[int, bool] = {}  # of optimizers, by id: whether infinite ones appeared
+        self._good_steps = tensor(0, dtype=int32)
+        self._finite: dict[int, Any] = {}  # whether gradients are, of unscaled optimizers, by id
         self._stepped: set[int] = set()
 
     def is_enabled(self) -> bool:
@@ -80,18 +86,18 @@ class GradScaler:
             return
         if id(optimizer) in self._stepped:
             raise RuntimeError("unscale_() is being called after step().")
-        if id(optimizer) in self._unscaled:
+        if id(optimizer) in self._finite:
             raise RuntimeError(
                 "unscale_() has already been called on this optimizer since the last update()."
             )
-        infinite = False
+        inverse = (1 / self._scale._array.astype(np.float64)).astype(np.float32)
+        finite = np.bool_(True)
         for group in optimizer.param_groups:
             for p in group["params"]:
                 if p._grad is not None:
-                    _check_is_known(p._grad._array)
-                    p._grad._array *= np.asarray(1 / self._scale, p._grad._array.dtype)
-                    infinite = infinite or not np.isfinite(p._grad._array).all()
-        self._unscaled[id(optimizer)] = infinite
+                    p._grad._array *= inverse.astype(p._grad.dtype)
+                    finite = finite & np.isfinite(p._grad._array).all()
+        self._finite[id(optimizer)] = finite
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """The optimizer's step, on unscaled gradients, unless they hold inf or nan."""
@@ -101,46 +107,51 @@ class GradScaler:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
         if id(optimizer) in self._stepped:
             raise RuntimeError("step() has already been called since the last update().")
-        if id(optimizer) not in self._unscaled:
+        if id(optimizer) not in self._finite:
             self.unscale_(optimizer)
         self._stepped.add(id(optimizer))
-        if self._unscaled[id(optimizer)]:
-            return None
-        return optimizer.step(*args, **kwargs)
+        return optimizer.step(*args, **kwargs) if supposed(self._finite[id(optimizer)]) else None
 
     def update(self, new_scale: Any = None) -> None:
         """Adapt the scale to what the steps since the last call have found."""
         if not self._enabled:
             return
         if new_scale is not None:
-            self._scale = float(new_scale)
-        elif not self._unscaled:
+            self._set(scale=new_scale)
+        elif not self._finite:
             raise AssertionError("No inf checks were recorded prior to update.")
-        elif any(self._unscaled.values()):
-            self._scale *= self._backoff_factor
-            self._good_steps = 0
         else:
-            self._good_steps += 1
-            if self._good_steps == self._growth_interval:
-                self._scale *= self._growth_factor
-                self._good_steps = 0
-        self._unscaled.clear()
+            self._adapt(functools.reduce(operator.and_, self._finite.values()))
+        self._finite.clear()
         self._stepped.clear()
+
+    def _adapt(self, finite: Any) -> None:
+        scale, steps = self._scale._array, self._good_steps._array + 1
+        grown, smaller = scale * self._growth_factor, scale * self._backoff_factor
+        grows = finite & (steps == self._growth_interval)
+        kept = np.where(grows & np.isfinite(grown), grown, scale)
+        self._set(np.where(finite, kept, smaller), np.where(finite & ~grows, steps, 0))
+
+    def _set(self, scale: Any, good_steps: Any = None) -> None:
+        with no_grad():
+            self._scale.copy_(as_tensor(scale))
+            if good_steps is not None:
+                self._good_steps.copy_(as_tensor(good_steps))
 
     def get_scale(self) -> float:
         """The scale; 1 if nothing is scaled."""
-        return self._scale if self._enabled else 1.0
+        return self._scale.item() if self._enabled else 1.0
 
     def state_dict(self) -> dict[str, Any]:
         """The scale and how it changes; empty if nothing is scaled."""
         if not self._enabled:
             return {}
         return {
-            "scale": self._scale,
+            "scale": self.get_scale(),
             "growth_factor": self._growth_factor,
             "backoff_factor": self._backoff_factor,
             "growth_interval": self._growth_interval,
-            "_growth_tracker": self._good_steps,
+            "_growth_tracker": self._good_steps.item(),
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -152,22 +163,11 @@ class GradScaler:
                 "The source state dict is empty, possibly because it was saved from a disabled "
                 "instance of GradScaler."
             )
-        self._scale = state_dict["scale"]
+        self._set(state_dict["scale"], state_dict["_growth_tracker"])
         self._growth_factor = state_dict["growth_factor"]
         self._backoff_factor = state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]
-        self._good_steps = state_dict["_growth_tracker"]
 
 
-def _check_is_known(gradient: Any) -> None:
-    """A compiled function cannot leave a step out by numbers that it does not know yet."""
-    if kind_of(gradient).runs_later:
-        raise TracingError(
-            f"GradScaler.step() in a compiled function, at\n  {line_of(*here())}\n"
-            "It leaves a step out if gradients are infinite. Give GradScaler enabled=False, for "
-            "bfloat16 and float32 need no scale; or compile the loss and its backward(), and step "
-            "outside."
-        )
-
-
+IN_TENSORS.append(GradScaler)
 _lacking(__name__)

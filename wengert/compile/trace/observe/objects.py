@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import operator
 import types
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
@@ -39,6 +40,29 @@ def contents(container: Any) -> tuple[Any, ...]:
         if isinstance(container, base):
             return tuple(base.__iter__(container))
     raise TypeError(f"a {type(container).__name__} is no container")
+
+
+def fill(container: Any, held: tuple[Any, ...]) -> None:
+    """Make a container hold this again."""
+    if isinstance(container, dict):
+        kind: Any = OrderedDict if isinstance(container, OrderedDict) else dict
+        half = len(held) // 2
+        keys = held[:half]
+        ours = set(map(id, keys))
+        # It may be a module's globals: what others read meanwhile is there.
+        for key in [key for key in kind.__iter__(container) if id(key) not in ours]:
+            kind.__delitem__(container, key)
+        for _ in range(2):
+            for key, value in zip(keys, held[half:], strict=True):
+                kind.__setitem__(container, key, value)
+            if all(map(operator.is_, kind.__iter__(container), keys)):
+                break
+            kind.clear(container)  # they come in another order
+    elif isinstance(container, list):
+        container[:] = held
+    else:
+        container.clear()
+        container.update(held) if isinstance(container, set) else container.extend(held)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -347,7 +347,7 @@ class Observer(Calls):
             held = contents(owner)
         put(owner, key, *value)
         if isinstance(owner, CONTAINERS) and kind == "item":
-            self.before.setdefault(id(owner), held)
+            self._keep_before(owner, held)
             if type(key) is slice or (not value and not isinstance(owner, dict)):
                 self.reordered.add(id(owner))
         if isinstance(owner, ModuleType) and kind == "attribute":

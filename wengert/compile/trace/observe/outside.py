@@ -200,8 +200,17 @@ class Outside:
         self._tell(self.on_write, Write(kind, owner, key, before, after))
 
     def _changed(self, container: Any, before: tuple[Any, ...]) -> None:
-        self.before.setdefault(id(container), before)
+        self._keep_before(container, before)
         self.reordered.add(id(container))
+
+    def _keep_before(self, container: Any, held: tuple[Any, ...]) -> None:
+        """A container is changed that held this."""
+        if id(container) not in self.before:
+            self.before[id(container)] = self.as_before(container, held)
+
+    def as_before(self, container: Any, held: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What a container, which holds this, held before the program wrote attributes there."""
+        return held
 
 
 FUNCTIONS = (FunctionType, MethodType, functools.partial)
