@@ -6,6 +6,7 @@ PyTorch that is installed; a test fails where it is out of date. What differs is
 
 from __future__ import annotations
 
+import importlib
 from collections import defaultdict
 from pathlib import Path
 
@@ -47,6 +48,12 @@ Public names of the modules that have a file here; names that are missing say so
 | PyTorch | names | here | missing |
 |---|--:|--:|--:|
 {table}
+
+## torch.distributed, name by name
+
+Of each package, with the modules below it; names that are there in several are told once.
+
+{distributed}
 
 ## What is missing
 
@@ -120,6 +127,30 @@ def missing(path: str, names: list[str]) -> str:
     return f"**{path}**\n\n" + "".join(lines)
 
 
+def is_here(path: str, name: str) -> bool:
+    """Whether a name of a module of PyTorch's has a meaning here."""
+    found = getattr(importlib.import_module(f"wengert.{path}"), name)
+    return not isinstance(found, absent.Unavailable)
+
+
+def by_name(package: str) -> str:
+    """The names of a package and of the modules below it: those that are here, and the others."""
+    groups: dict[str, dict[str, bool]] = defaultdict(dict)
+    for path in modules.paths():
+        if f"{path}.".startswith(f"{package}."):
+            group = ".".join(path.split(".")[:2])
+            for name in modules.public(path):
+                groups[group][name] = groups[group].get(name, False) or is_here(path, name)
+    lines = []
+    for group, names in sorted(groups.items()):
+        for state in (True, False):
+            told = [f"`{name}`" for name in sorted(names) if names[name] is state]
+            if told:
+                word = "here" if state else "missing"
+                lines.append(f"- **torch.{group}**, {word} ({len(told)}): {', '.join(told)}")
+    return "\n".join(lines)
+
+
 def page() -> str:
     """The page's text."""
     comparison = counted()
@@ -134,6 +165,7 @@ def page() -> str:
         differences=differences,
         table="\n".join(rows),
         missing="\n".join(lists).rstrip(),
+        distributed=by_name("distributed"),
     )
 
 
