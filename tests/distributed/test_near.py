@@ -102,6 +102,14 @@ def test_a_rank_that_came_to_another_operation_as_the_same_one_is_named():
     assert "rank 2" not in said
 
 
+def test_before_the_first_operation_only_the_others_are_told_of():
+    # A rank that waited in the comparison before the first one was told that it had begun none.
+    first, _ = boards(2)
+    said = first.where(str)
+    assert "rank 1 has begun 0 operations, none of them in this group" in said
+    assert "rank 0" not in said
+
+
 def test_a_rank_that_had_come_to_another_operation_is_found_by_who_comes_later():
     first, second, third = boards(3)
     places = [first.note(n) for n in (0, 7, 2)]

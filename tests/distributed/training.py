@@ -118,6 +118,21 @@ def a_parameter_that_is_used_outside_of_the_module_too_gets_its_whole_gradient()
 
 
 @check
+def a_module_whose_group_was_destroyed_averages_no_more():
+    rank, size = here()
+    own = dist.new_group(range(size))
+    net = DDP(network(), process_group=own)
+    optimizer = wg.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        step(net, optimizer, *batch(rank))
+    if size == 1:
+        return  # which has nothing to average
+    dist.destroy_process_group(own)
+    with pytest.raises(dist.DistError, match="has been destroyed"):
+        step(net, optimizer, *batch(rank))
+
+
+@check
 def a_gradient_that_was_kept_is_not_written_by_later_steps_whose_bucket_it_lay_in():
     net = DDP(network(), bucket_cap_mb=5e-5)
     optimizer = wg.optim.SGD(net.parameters(), lr=0.1)

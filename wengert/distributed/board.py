@@ -79,10 +79,12 @@ class Board:
         """Where the ranks stand that are not as far as this one, or at another operation."""
         mine = self.count
         lines = [f"; this is the operation {mine} of the group."]
-        for rank, row in zip(self.ranks, self.rows, strict=True):
-            count = int(row[0])
+        for k, (rank, row) in enumerate(zip(self.ranks, self.rows, strict=True)):
+            count = int(row[0]) if k != self.mine else mine + 1  # this one is not told of itself
+            if count > mine:
+                continue
             last = self._number(row, count) if count else None
-            if count < mine or (count == mine and last != self._number(self.row, mine)):
+            if count < mine or last is None or last != self._number(self.row, mine):
                 what = "none of them in this group" if last is None else words(last)
                 said = what if last is None else f"the last of them {what}"
                 lines.append(f"\n  rank {rank} has begun {count} operations, {said}")

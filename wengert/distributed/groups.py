@@ -126,10 +126,12 @@ class ProcessGroup:
 
     def make_room(self, place: Any) -> None:
         """Wait until a place may be written."""
+        self.usable("all_reduce")
         self.carrier.make_room(place, self.timeout)
 
     def sum_places(self, place: Any, receive: Any) -> Work:
         """Begin to sum what all ranks have made in a place."""
+        self.usable("all_reduce")
         call = self._sum(receive.shape, receive.dtype)
         return Work(self.carrier.start_placed(call, place, receive), None, self.timeout)
 
