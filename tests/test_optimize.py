@@ -627,3 +627,14 @@ def test_errors(message):
 def test_the_module_is_imported_when_it_is_asked_for():
     assert "optimize" in dir(wg)
     assert wg.optimize.minimize.__module__ == "wengert.optimize.minimum"
+
+
+def test_a_compiled_objective_is_compiled_once():
+    # The method that was compiled stood beside the last point and value, which were conditions:
+    # it was compiled at each point, and after sixteen of them ran eagerly, with a warning.
+    def rosenbrock(x):
+        return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+    found = wg.optimize.minimize(rosenbrock, np.zeros(4), method="BFGS", compile=True)
+    assert found.nfev > 20
+    np.testing.assert_allclose(found.x, 1, atol=1e-4)

@@ -136,28 +136,36 @@ def _method(method: Any, bounds: Any, constraints: Any) -> Any:
     return name
 
 
+class _AtLeaves:
+    """The derivatives of f, from leaves to leaves: what is compiled need not know of anybody's
+    containers, and holds nothing that changes.
+    """
+
+    def __init__(self, f: Function, args: tuple[Any, ...], vector: Vector) -> None:
+        self.f, self.args, self.vector = f, args, vector
+        self.gradient = value_and_gradient_of("minimize", f, 0)
+
+    def both(self, leaves: list[Any]) -> tuple[Any, list[Any]]:
+        value, gradient = self.gradient(rebuild(self.vector.tree, iter(leaves)), *self.args)
+        return value, self.vector.leaves_of(gradient, "the gradient")
+
+    def product(self, leaves: list[Any], tangents: list[Any]) -> list[Any]:
+        x, v = (rebuild(self.vector.tree, iter(given)) for given in (leaves, tangents))
+        (product,) = hvp(lambda x: self.f(x, *self.args), (x,), (v,))
+        return self.vector.leaves_of(product, "the Hessian's product")
+
+
 class _Objective:
     """f as SciPy asks for it; value and gradient are computed together, once for each point."""
 
     def __init__(self, f: Function, args: tuple[Any, ...], vector: Vector, compile: bool) -> None:
-        self.f, self.args, self.vector = f, args, vector
-        self._gradient = value_and_gradient_of("minimize", f, 0)
-        self._both, self._product = self._at_leaves, self._product_at_leaves
+        self.f, self.vector = f, vector
+        at_leaves = _AtLeaves(f, args, vector)
+        self._both, self._product = at_leaves.both, at_leaves.product
         if compile:
             self._both, self._product = compiled(self._both), compiled(self._product)
         self._hessian = hessian(lambda x: f(vector.recorded(x), *args))
         self._last: tuple[Array, float, Array] | None = None
-
-    # Leaves go in and out, so that what is compiled need not know of anybody's containers.
-
-    def _at_leaves(self, leaves: list[Any]) -> tuple[Any, list[Any]]:
-        value, gradient = self._gradient(rebuild(self.vector.tree, iter(leaves)), *self.args)
-        return value, self.vector.leaves_of(gradient, "the gradient")
-
-    def _product_at_leaves(self, leaves: list[Any], tangents: list[Any]) -> list[Any]:
-        x, v = (rebuild(self.vector.tree, iter(given)) for given in (leaves, tangents))
-        (product,) = hvp(lambda x: self.f(x, *self.args), (x,), (v,))
-        return self.vector.leaves_of(product, "the Hessian's product")
 
     def both(self, x: Array) -> tuple[float, Array]:
         if self._last is None or not np.array_equal(self._last[0], x):
