@@ -143,8 +143,8 @@ def isin(
     """Which elements occur among the test elements."""
     x, tests = array_of(elements), array_of(test_elements)
     if type(x) is type(tests) is np.ndarray and x.size * tests.size <= _FEW:
-        found = np.equal(x[..., None], tests.reshape(-1)).any(-1)
-        return constant(~found if invert else found)
+        are_there = np.equal(x[..., None], tests.reshape(-1)).any(-1)
+        return constant(~are_there if invert else are_there)
     return constant(np.isin(x, tests, assume_unique, invert))
 
 

@@ -296,10 +296,10 @@ class Solution:
             raise ValueError("odeint: with dense=True t has a first and a last time, t=[0.0, 1.0]")
         self.problem, self.call, self.times, self.gradient = problem, call, times, gradient
         self.first, self.last = numbers(times[0]), numbers(times[-1])
-        plain = not _recorded(call, times) and tracing() is None
+        eager = not _recorded(call, times) and tracing() is None
         self.steps: Any = (
             self._walked()
-            if plain and all(map(known, (*call.unknowns, *call.arrays, times)))
+            if eager and all(map(known, (*call.unknowns, *call.arrays, times)))
             else None
         )
 
