@@ -28,6 +28,7 @@ LIMIT = 3
 DTYPES = (torch.float64, torch.complex128)
 ALL = tuple(EXTREMES)
 TIED = ("zeros", "ties", "negative ties")
+ROUNDING = "rounding errors of numbers near the smallest, which differ between processors"
 DEPARTURES: dict[str, tuple[str, tuple[str, ...]]] = {
     "which of equal elements comes first is left open": (
         "argsort kthvalue mode msort nextafter sort topk",
@@ -57,7 +58,7 @@ DEPARTURES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "the angle of -0.0 is pi, as in NumPy": ("angle", ("zeros",)),
     "the principal value of a complex logarithm": ("logcumsumexp", ("tails",)),
-    "rounding errors of numbers near the smallest": ("gradient", ("tiny",)),
+    ROUNDING: ("corrcoef gradient", ("tiny",)),
     "outside of its domain is an error": (
         "mvlgamma_mvlgamma_p_1 mvlgamma_mvlgamma_p_3 mvlgamma_mvlgamma_p_5",
         ALL,
@@ -128,7 +129,8 @@ def test_operator_agrees_where_pytorch_is_finite(op: Any) -> None:
     found = differences(op)
     allowed = {name for at in where for name in at}
     assert found.keys() <= allowed, {k: v for k, v in found.items() if k not in allowed}
-    assert found or not where, f"{op.formatted_name} no longer differs: take it out of DEPARTURES"
+    if op.formatted_name not in DEPARTURES[ROUNDING][0].split():
+        assert found or not where, f"{op.formatted_name} no longer differs: it is no departure"
 
 
 # ---- what was wrong without an error ----------------------------------------------------------
