@@ -199,3 +199,14 @@ def test_small_loops_and_branches_run_in_registers():
     last = list(function.blocks)[-1]  # behind the loop
     stores = [i for block in function.blocks for i in block.instructions if i.opcode == "store"]
     assert len(stores) == sum(i.opcode == "store" for i in last.instructions) == 2
+
+
+def test_a_while_statement_is_told_of_the_loop_to_write():
+    @wg.compile
+    def doubled(x):
+        while x.sum() < 10:
+            x = x * 2
+        return x
+
+    with pytest.raises(TracingError, match=r"wg\.while_loop\(condition, body, state\)"):
+        doubled(np.ones(3))

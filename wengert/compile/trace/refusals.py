@@ -37,7 +37,8 @@ def undecided(x: Any, what: str) -> Any:
         f"{what} of a traced value at\n  {line_of(*here())}\n"
         "Its number is not known while the function is compiled, so no branch, conversion or "
         "print can depend on it. Choose between values with wg.where(condition, a, b), between "
-        "computations with wg.cond(condition, f, g); or compute this outside of the compiled "
+        "computations with wg.cond(condition, f, g), and repeat one with "
+        "wg.while_loop(condition, body, state); or compute this outside of the compiled "
         "function, and pass a Python number as an argument; or print "
         "what the function returns."
     )
