@@ -53,6 +53,12 @@ SCRIPTS: dict[str, tuple[str, str, str]] = {
         "lin.weight.grad = g0\noptimizer.step()\nreturn lin.weight.grad is g0",
         "g0 = wg.ones(2, 2) * 3",
     ),
+    # Gradients that were one tensor became two.
+    "gradients that are one tensor": (
+        "w = wg.ones(2, 2, requires_grad=True)",
+        "optimizer.zero_grad()\n(lin.weight * x).sum().backward()\nw.grad = lin.weight.grad\nw.grad.mul_(0.5)\noptimizer.step()\nreturn lin.weight.grad is w.grad, w.grad",
+        "w.grad.mul_(3)",
+    ),
     # What the step forgot was forgotten after all else: with what it had begun anew.
     "momentum that is forgotten": (
         "",

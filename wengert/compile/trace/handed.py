@@ -318,16 +318,22 @@ class HandedBack:
     # ---- what it changed ------------------------------------------------------------------------
 
     def gradients(self) -> Iterator[Write | Put]:
-        """Gradients that are others than before; some are tensors that were there before."""
-        for gradient in self.outside.gradients.values():
+        """Gradients that are others than before; some are there already, or are one tensor."""
+        placed: dict[int, tuple[Any, Gradient]] = {}  # by the id of what is a gradient
+        entries = self.outside.gradients.values()
+        for gradient in sorted(entries, key=lambda gradient: gradient.is_written()):
+            now, passed = gradient.now, self.passed.stand_ins.get(gradient.tensor)
+            place = Gradient(Known(gradient.tensor) if passed is None else passed.place)
             if gradient.is_written():
-                now, passed = gradient.now, self.passed.stand_ins.get(gradient.tensor)
-                place = Gradient(Known(gradient.tensor) if passed is None else passed.place)
-                if now is not None and (now in self.passed.stand_ins or self.is_held(now)):
+                gradient.now = None
+                if id(now) in placed:
+                    yield Put(place, placed[id(now)][1])
+                elif now is not None and (now in self.passed.stand_ins or self.is_held(now)):
                     yield Put(place, self._tensor(now))
                 else:
                     yield Write(place, None if now is None else self._output(now))
-                gradient.now = None
+            if now is not None and passed is None:
+                placed.setdefault(id(now), (now, place))
 
     def leaked(self) -> Iterator[Write]:
         """Tensors that the function made, and that somebody has: each call gives them an array."""
