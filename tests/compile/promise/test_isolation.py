@@ -369,6 +369,60 @@ def test_signals_at_any_time_of_a_trace_leave_all_as_it_was() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "caught",
+    [
+        "try:\n    return net(x)\nexcept KeyboardInterrupt:\n    return x * 0",
+        "try:\n    return net(x)\nexcept BaseException:\n    pass\nreturn x * 0",
+        "with contextlib.suppress(KeyboardInterrupt):\n    return net(x)\nreturn x * 0",
+        "try:\n    y = x * 0\n    y = net(x)\nfinally:\n    return y",
+    ],
+    ids=["except", "except all", "suppress", "finally"],
+)
+def test_an_interrupt_that_the_traced_function_catches_is_none_of_its_ways(caught: str) -> None:
+    # The handler's result became the program: all later calls gave it, silently.
+    in_a_process(
+        f"""
+        import contextlib, linecache, random, signal, time
+        import numpy as np
+        import wengert as wg
+
+        net = wg.nn.Sequential(*[m for _ in range(12) for m in (wg.nn.Linear(2, 2), wg.nn.Tanh())])
+        text = "def f(x):\\n" + "".join(f"    {{line}}\\n" for line in {caught!r}.split("\\n"))
+        linecache.cache["f.py"] = len(text), None, text.splitlines(True), "f.py"
+
+        def made():
+            names = dict(globals(), __name__="users")
+            exec(compile(text, "f.py", "exec"), names)
+            return wg.compile(names["f"])
+
+        x = wg.ones(3, 2)
+        expected = made()(x).detach().numpy()
+        begun = time.perf_counter()
+        made()(x)
+        duration = time.perf_counter() - begun
+
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        hits = 0
+        for _ in range(600):
+            if hits == 30:
+                break
+            f = made()
+            try:
+                signal.setitimer(signal.ITIMER_REAL, random.random() * duration + 1e-5)
+                f(x)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                hits += 1
+            except wg.errors.TracingError as error:
+                assert "runs where a compiled function cannot see" in str(error), error
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            np.testing.assert_allclose(f(x).detach().numpy(), expected, rtol=1e-5)
+        assert hits == 30, hits
+        """
+    )
+
+
 def test_a_process_forked_while_another_thread_traces_compiles() -> None:
     in_a_process(
         """

@@ -97,6 +97,11 @@ class LibraryRead:
     line: Any
 
 
+OF_THE_TRACE = TracingError | Retraced | Postponed
+OF_THE_MOMENT = KeyboardInterrupt | MemoryError | RecursionError
+"""Errors that come of when a function runs, and where: the next call need not meet them."""
+
+
 class World(Iterating):
     """What one trace reads and writes outside. `varying` has the places whose values are inputs."""
 
@@ -158,6 +163,8 @@ class World(Iterating):
                 yield
                 if rewrite.THREAD.observer is not self:  # an interrupt came in a collection
                     self.unseen(Unobserved("a collection of garbage", *here()))
+                if self.deaf:
+                    self.unseen(Unobserved("what came after an interrupt", *here()))
         except Exception as error:
             self._check_observed(error)
             raise
@@ -183,7 +190,7 @@ class World(Iterating):
 
     def raised(self, error: BaseException) -> None:
         # No run of the function itself raises that, so what it does then is none of its ways.
-        if self.broken is None and isinstance(error, TracingError | Retraced | Postponed):
+        if self.broken is None and isinstance(error, OF_THE_TRACE | OF_THE_MOMENT):
             self.broken = error
         super().raised(error)
 

@@ -265,14 +265,15 @@ class Calls(Outside):
         known = rewrite.known(code)
         if known is not None:
             return known
-        listening = sys.getprofile() == self._event
+        if sys.getprofile() != self._event:
+            return self._tell(rewrite.rewritten, code)
+        self.deaf += 1  # an interrupt that the program catches may come before it hears again
         try:
-            if listening:
-                sys.setprofile(None)
+            sys.setprofile(None)
             return self._tell(rewrite.rewritten, code)
         finally:
-            if listening:
-                self._listener().listen(self._event, self.acting)
+            self._listener().listen(self._event, self.acting)
+            self.deaf -= 1
 
     def _meant(self, meaning: str, callee: Any) -> Any:
         """An operation of the observer, in the place of a callable that does this."""

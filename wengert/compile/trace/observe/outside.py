@@ -39,6 +39,8 @@ class Outside:
         self.behind: dict[int, tuple[Any, int]] = {}  # where functions were looked for
         self.lent: dict[int, Any] = {}  # functions that are stubs for this
         self.quiet: dict[int, CodeType] = {}  # what may run unobserved
+        self.deaf = 0
+        """How many rewritings are under way, in which nobody is told of calls."""
         self.importing: Any = None
         self.library: Any = None  # the frame of a library's function that the user's code calls
         self.stood: Any = None
