@@ -583,7 +583,7 @@ def test_a_compiled_density_looks_at_nothing_that_scipys_distribution_holds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # All of it was compared at each call: 6 ms instead of a microsecond.
-    from wengert.compile.trace import places
+    from wengert.compile.trace.world import places
 
     f = wg.compile(lambda x: np.sum(wengert.scipy.stats.norm.logpdf(x, 0.0, 2.0)))
     x = np.ones(3)

@@ -5,13 +5,13 @@ import pytest
 
 ir = pytest.importorskip("llvmlite.ir")
 
-from wengert.compile.call.entries import is_native  # noqa: E402
-from wengert.compile.call.entry import Entry  # noqa: E402
-from wengert.compile.call.entry_native import native_entry  # noqa: E402
-from wengert.compile.call.entry_reference import reference_entry  # noqa: E402
+from wengert.compile.call.entry.entries import is_native  # noqa: E402
+from wengert.compile.call.entry.entry import Entry  # noqa: E402
+from wengert.compile.call.entry.native import native_entry  # noqa: E402
+from wengert.compile.call.entry.reference import reference_entry  # noqa: E402
 from wengert.compile.llvm.machine.host import Code, compile_module  # noqa: E402
 from wengert.compile.trace.arguments import Spread  # noqa: E402
-from wengert.compile.trace.places import Argument, Array, Guard, Input, Known, Number  # noqa: E402
+from wengert.compile.trace.world.places import Argument, Array, Guard, Input, Known, Number  # noqa: E402
 from wengert.tensor import Tensor  # noqa: E402
 
 F8 = np.dtype(np.float64)

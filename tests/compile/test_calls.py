@@ -14,7 +14,7 @@ pytest.importorskip("llvmlite")
 import wengert as wg
 from benchmarks import calls
 from tests import counting
-from wengert.compile.call.entries import is_native
+from wengert.compile.call.entry.entries import is_native
 from wengert.compile.call.function import CompiledFunction
 from wengert.compile.call.specialization import Specialization
 

@@ -30,11 +30,11 @@ from tests.compile.bodies import (
     status,
     sums,
 )
-from wengert.compile.call import entries
-from wengert.compile.call.entry import Entry
+from wengert.compile.call.entry import entries
+from wengert.compile.call.entry.entry import Entry
 from wengert.compile.call.specialization import wrote as count
 from wengert.compile.trace.arguments import Spread, flatten
-from wengert.compile.trace.places import (
+from wengert.compile.trace.world.places import (
     Aliasing,
     Argument,
     Array,
@@ -741,7 +741,7 @@ def test_results_may_be_many_and_of_all_kinds(make):
 
 
 def test_the_fallback_is_taken_where_layouts_are_unknown(monkeypatch):
-    from wengert.compile.call import layouts
+    from wengert.compile.call.entry import layouts
 
     def unknown():
         raise layouts.LayoutError("none of this is known")

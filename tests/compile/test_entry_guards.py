@@ -17,8 +17,8 @@ from tests.compile.bodies import (
     status,
     sums,
 )
-from wengert.compile.call.entry_native import native_entry
-from wengert.compile.trace.places import (
+from wengert.compile.call.entry.native import native_entry
+from wengert.compile.trace.world.places import (
     Argument,
     Array,
     Attribute,

@@ -23,8 +23,8 @@ from tests.compile.bodies import (
     status,
     sums,
 )
-from wengert.compile.call.entry import Entry
-from wengert.compile.trace.places import (
+from wengert.compile.call.entry.entry import Entry
+from wengert.compile.trace.world.places import (
     Argument,
     Array,
     Attribute,

@@ -10,8 +10,8 @@ pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.bodies import F8, array, body, calling, each_kind, entry, sums
-from wengert.compile.call.entry import KEPT, LARGE
-from wengert.compile.trace.places import Array, Output
+from wengert.compile.call.entry.entry import KEPT, LARGE
+from wengert.compile.trace.world.places import Array, Output
 
 SHAPE = (4, LARGE // 32)
 

@@ -436,9 +436,9 @@ def test_a_classifier_learns_as_in_numpy() -> None:
 def entry(executable: Executable) -> Any:
     """A callable on arrays that returns the first output."""
     from tests.compile.bodies import spread
-    from wengert.compile.call.entries import make
-    from wengert.compile.call.entry import Entry
-    from wengert.compile.trace.places import Argument, Array, Input, Output
+    from wengert.compile.call.entry.entries import make
+    from wengert.compile.call.entry.entry import Entry
+    from wengert.compile.trace.world.places import Argument, Array, Input, Output
 
     plan, table = executable.plan, executable.table
     return make(

@@ -14,12 +14,12 @@ import pytest
 
 import wengert as wg
 from wengert import nn, optim
-from wengert.compile.trace.array import Trace, TracedArray
+from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.capture import Capture
-from wengert.compile.trace.conditions import Conditions
 from wengert.compile.trace.handed import HandedBack
-from wengert.compile.trace.inputs import Inputs, Passed
-from wengert.compile.trace.outside import Outside
+from wengert.compile.trace.world.conditions import Conditions
+from wengert.compile.trace.world.inputs import Inputs, Passed
+from wengert.compile.trace.world.outside import Outside
 from wengert.errors import FreedGraphError, ModifiedError, TracingError
 from wengert.nn import functional as F
 

@@ -18,12 +18,12 @@ import numpy as np
 
 from wengert.arrays.batched.array import BatchedArray
 from wengert.compile.program.program import Value, values_in
-from wengert.compile.trace import watch
-from wengert.compile.trace.array import TracedArray
+from wengert.compile.trace.arrays.array import TracedArray
+from wengert.compile.trace.arrays.storage import Storage
 from wengert.compile.trace.observe.loops import Unrolled
 from wengert.compile.trace.observe.objects import ATOMS, CHANGEABLE, same
-from wengert.compile.trace.places import key_of
-from wengert.compile.trace.storage import Storage
+from wengert.compile.trace.world import watch
+from wengert.compile.trace.world.places import key_of
 from wengert.control.recorded import Loop
 from wengert.control.written import (
     ARRAYS,

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.batched.array import BatchedArray
-from wengert.compile.trace import watch
-from wengert.compile.trace.array import Trace, TracedArray
+from wengert.compile.trace.arrays.array import Trace, TracedArray
+from wengert.compile.trace.world import watch
 from wengert.control.blocks import Blocks, First
 from wengert.control.choice import anywhere, array_of, chosen, is_batched
 from wengert.control.states import Form, agreed, branches_differ, split
@@ -67,7 +67,7 @@ class Loop:
         self, init: Any, xs: Any, length: int, backwards: bool = False, first: int = 0
     ) -> tuple[Any, Any]:
         """The final state, and the rows of the results; `call(index, state, row)` is the body."""
-        from wengert.compile.trace.regions import made_again
+        from wengert.compile.trace.loops.regions import made_again
 
         trace = self.trace
         trace.longest = max(trace.longest, length)
@@ -86,7 +86,7 @@ class Loop:
         self, init: Any, xs: Any, length: int, backwards: bool, first: First
     ) -> tuple[Any, Any]:
         """As one statement."""
-        from wengert.compile.trace.repeats import repeated
+        from wengert.compile.trace.loops.repeats import repeated
 
         leaves, form = split(init, f"the state of {self.what}: init")
         rows: list[Any] = []
@@ -111,7 +111,7 @@ class Loop:
 
     def run_while(self, init: Any, test: Any) -> Any:
         """The final state of a loop of unknown length."""
-        from wengert.compile.trace.whiles import until
+        from wengert.compile.trace.loops.whiles import until
 
         leaves, form = split(init, f"the state of {self.what}: init")
         leaves = [self._begun(x) for x in leaves]
@@ -162,7 +162,7 @@ class Loop:
         return array
 
     def _body(self, index: Any, state: list[Any], row: list[Any]) -> Any:
-        from wengert.compile.trace.repeats import Made
+        from wengert.compile.trace.loops.repeats import Made
 
         tree = self.first.tree
         new, y = self.call(index, rebuild(tree, iter(state)), rebuild(self.rows_tree, iter(row)))
@@ -245,7 +245,7 @@ def branched(
     names: Sequence[str],
 ) -> Any:
     """What the branch of a number returns that is not known yet."""
-    from wengert.compile.trace.choices import choice
+    from wengert.compile.trace.loops.choices import choice
 
     effects = len(watch.active().world.effects)
     forms: list[Form] = []

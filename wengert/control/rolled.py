@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from types import CellType, FrameType
 from typing import Any
 
-from wengert.compile.trace import watch
-from wengert.compile.trace.inputs import Retraced
+from wengert.compile.trace.arrays.refusals import Postponed
 from wengert.compile.trace.observe.loops import Site, Unrolled
-from wengert.compile.trace.refusals import Postponed
+from wengert.compile.trace.world import watch
+from wengert.compile.trace.world.inputs import Retraced
 from wengert.control.iterations import Iterations
 from wengert.control.written import ARRAYS, Learned, Reached, Writes
 from wengert.errors import TracingError

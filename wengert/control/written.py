@@ -23,10 +23,10 @@ import numpy as np
 
 from wengert.arrays.batched.array import BatchedArray
 from wengert.compile.program.program import Value
-from wengert.compile.trace.array import Trace, TracedArray
+from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.observe.events import MISSING
 from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS, contents, held_in, same
-from wengert.compile.trace.places import Attribute, Element, Item, Variable, key_of
+from wengert.compile.trace.world.places import Attribute, Element, Item, Variable, key_of
 from wengert.errors import TracingError
 from wengert.functions.joining import unbind
 from wengert.tensor import Tensor

@@ -109,7 +109,7 @@ def _combines(addresses: tuple[int, int], function: np.ufunc, dtype: Any) -> boo
 # ---- Python's side ------------------------------------------------------------------------------
 
 _DATA, _TYPE, _FLAGS = 16, 8, 64
-"""Where an array keeps its address, its class and its flags: see `compile/call/layouts.py`."""
+"""Where an array keeps its address, its class and its flags (`compile/call/entry/layouts.py`)."""
 _WHOLE = 0x1 | 0x100 | 0x400
 """The flags of an array in one piece, aligned, that may be written."""
 _ONE_ARGUMENT = 0x0008  # METH_O

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compile.trace import watch
+from wengert.compile.trace.world import watch
 from wengert.imports import lacking as _lacking
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from wengert.autograd import differentiate, engine, saved
 from wengert.autograd.function import Function
 from wengert.autograd.graph import saved_tensors_hooks
-from wengert.compile.trace import watch
+from wengert.compile.trace.world import watch
 from wengert.control.blocks import Blocks, Body, First, count_of, deepest, levels_for
 from wengert.control.loops import scan
 from wengert.control.states import length_of
@@ -101,8 +101,8 @@ def checkpoint(
 
 def _traced(region: _Region, first: Callable[[], Any], draws_again: bool) -> Any:
     """A region of a program: there it is written down twice."""
-    from wengert.compile.trace.regions import anew
-    from wengert.compile.trace.regions import region as written
+    from wengert.compile.trace.loops.regions import anew
+    from wengert.compile.trace.loops.regions import region as written
 
     def again() -> Any:
         args, kwargs = region.restored(anew)

@@ -14,7 +14,7 @@ pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.stories import numbers
-from wengert.compile.trace import ints
+from wengert.compile.trace.arrays import ints
 
 INTS = (2, 3, 1, 0, -1, 7, 300, -300, 2**31, 2**40, 2**63, 2**70)
 X = np.array([1, 0, 3])

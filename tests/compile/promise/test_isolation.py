@@ -20,7 +20,7 @@ pytest.importorskip("llvmlite")
 import wengert as wg
 from tests.compile.stories import numbers
 from wengert import nn, optim
-from wengert.compile.trace import watch
+from wengert.compile.trace.world import watch
 
 WAIT = 10.0
 
@@ -319,7 +319,7 @@ def test_signals_at_any_time_of_a_trace_leave_all_as_it_was() -> None:
         import numpy as np
         import wengert as wg
         from wengert import nn, optim
-        from wengert.compile.trace import watch
+        from wengert.compile.trace.world import watch
         from wengert.errors import TracingError
         from wengert.history import modes
 
@@ -612,7 +612,7 @@ def in_threads(count: int, work: Any) -> list[Any]:
 def test_threads_that_link_entries_at_once_share_what_is_kept_for_ever() -> None:
     # The definition that a cache kept was that of the last thread; those of the others were freed,
     # with functions made of them in use: the process crashed.
-    from wengert.compile.call.entry_native import _method
+    from wengert.compile.call.entry.native import _method
 
     _method("step")
     for n in range(50):

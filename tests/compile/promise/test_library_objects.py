@@ -15,7 +15,7 @@ pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.stories import alike, module, noted, numbers, told
-from wengert.compile.trace.places import State
+from wengert.compile.trace.world.places import State
 from wengert.errors import TracingError
 
 # The world, what a function of x computes of it, and what changes between its calls.

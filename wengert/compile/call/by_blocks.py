@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from wengert.compile.call.entry.layouts import DATA
 from wengert.compile.call.executable import aligned, executable
-from wengert.compile.call.layouts import DATA
 from wengert.compile.llvm.machine.control import counting
 from wengert.compile.llvm.machine.host import compile_text
 from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID
 from wengert.compile.program.passes import clean
-from wengert.compile.trace.array import Trace, TracedArray
-from wengert.compile.trace.storage import Storage
+from wengert.compile.trace.arrays.array import Trace, TracedArray
+from wengert.compile.trace.arrays.storage import Storage
 from wengert.dispatch import Function
 
 Ints = np.ndarray[Any, np.dtype[np.intp]]

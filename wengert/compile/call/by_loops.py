@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.call.layouts import (
+from wengert.compile.call.entry.layouts import (
     DATA,
     DIMENSIONS,
     STRIDES,

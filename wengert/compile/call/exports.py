@@ -25,9 +25,10 @@ from wengert.compile.program.operations import astype, check, take
 from wengert.compile.program.passes import clean, finish
 from wengert.compile.program.program import Program, Statement, Value
 from wengert.compile.trace.arguments import Changed
-from wengert.compile.trace.messages import Message
 from wengert.compile.trace.parts import Part
-from wengert.compile.trace.places import (
+from wengert.compile.trace.results import named_leaves
+from wengert.compile.trace.world.messages import Message
+from wengert.compile.trace.world.places import (
     Argument,
     Did,
     Gradient,
@@ -39,7 +40,6 @@ from wengert.compile.trace.places import (
     array_at,
     key_of,
 )
-from wengert.compile.trace.results import named_leaves
 from wengert.errors import TracingError
 from wengert.history.files import ending, whole
 from wengert.history.location import line_of

@@ -31,7 +31,6 @@ from wengert.compile.call.memory import Memory, OverBudget
 from wengert.compile.call.specialization import Specialization
 from wengert.compile.call.supposing import supposing
 from wengert.compile.program.budget import bytes_of
-from wengert.compile.trace import watch
 from wengert.compile.trace.arguments import (
     Changed,
     applied,
@@ -41,15 +40,16 @@ from wengert.compile.trace.arguments import (
     rebuild,
     tracked,
 )
+from wengert.compile.trace.arrays.ints import interval
+from wengert.compile.trace.arrays.refusals import Postponed
+from wengert.compile.trace.arrays.storage import strides_of
 from wengert.compile.trace.capture import Capture, Cut, Fixed, Specialize, Varying, forget
 from wengert.compile.trace.captured import Captured
-from wengert.compile.trace.ints import interval
+from wengert.compile.trace.loops.pullback import pull_back
 from wengert.compile.trace.observe.loops import Unrolled
-from wengert.compile.trace.places import Argument, Gradient, Offset, Place, is_number, key_of
-from wengert.compile.trace.pullback import pull_back
-from wengert.compile.trace.refusals import Postponed
-from wengert.compile.trace.storage import strides_of
-from wengert.compile.trace.world import World, is_fetchable
+from wengert.compile.trace.world import watch
+from wengert.compile.trace.world.places import Argument, Gradient, Offset, Place, is_number, key_of
+from wengert.compile.trace.world.world import World, is_fetchable
 from wengert.dispatch import errors_pass
 from wengert.errors import StateError, TracingError
 from wengert.history import modes

@@ -11,14 +11,16 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.compile.call import derivative
-from wengert.compile.call.entries import make
-from wengert.compile.call.entry import Entry, Piece
+from wengert.compile.call.entry.entries import make
+from wengert.compile.call.entry.entry import Entry, Piece
 from wengert.compile.call.specialization import wrote
 from wengert.compile.program.program import Value
-from wengert.compile.trace import watch
 from wengert.compile.trace.arguments import Changed, Container, Spread, applied
+from wengert.compile.trace.arrays.storage import Storage
 from wengert.compile.trace.parts import Part
-from wengert.compile.trace.places import (
+from wengert.compile.trace.results import LEAVES, filled, leaves_of, outputs_in
+from wengert.compile.trace.world import watch
+from wengert.compile.trace.world.places import (
     INT64,
     Aliasing,
     Argument,
@@ -40,8 +42,6 @@ from wengert.compile.trace.places import (
     array_at,
     is_number,
 )
-from wengert.compile.trace.results import LEAVES, filled, leaves_of, outputs_in
-from wengert.compile.trace.storage import Storage
 from wengert.history import modes
 from wengert.history.node import AccumulateGrad
 from wengert.tensor import INFERENCE, Tensor

@@ -17,7 +17,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from wengert.compile.call.entry_writer import HALF, WORD, Writer
+from wengert.compile.call.entry.writer import HALF, WORD, Writer
 from wengert.compile.llvm.machine.host import compile_text, python, register
 from wengert.compile.trace.observe.listeners import Kind, Listener
 from wengert.history import forks

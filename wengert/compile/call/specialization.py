@@ -14,9 +14,11 @@ from wengert.compile.call.executable import executable
 from wengert.compile.call.memory import Memory, cut, fitted
 from wengert.compile.program.passes import clean, finish
 from wengert.compile.trace.arguments import rebuild
+from wengert.compile.trace.arrays.storage import strides_of
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.parts import Part
-from wengert.compile.trace.places import (
+from wengert.compile.trace.results import filled
+from wengert.compile.trace.world.places import (
     Argument,
     Gradient,
     Known,
@@ -27,8 +29,6 @@ from wengert.compile.trace.places import (
     is_outside,
     same,
 )
-from wengert.compile.trace.results import filled
-from wengert.compile.trace.storage import strides_of
 from wengert.history import modes
 from wengert.history.node import SharedCell
 from wengert.tensor import INFERENCE, Tensor, cell_of, may_record, wrap

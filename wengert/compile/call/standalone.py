@@ -24,7 +24,7 @@ from wengert.compile.trace.anew import Anew
 from wengert.compile.trace.arguments import Changed, named_parts_of
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.parts import Part
-from wengert.compile.trace.places import Argument, Known, Output, array_at
+from wengert.compile.trace.world.places import Argument, Known, Output, array_at
 from wengert.errors import TracingError
 from wengert.history.location import here
 

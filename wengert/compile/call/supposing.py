@@ -16,7 +16,7 @@ import numpy as np
 from wengert.compile.program.bodies import bodies
 from wengert.compile.program.operations import check
 from wengert.compile.program.program import Program, Statement
-from wengert.compile.trace.drawn import GENERATORS, Draw
+from wengert.compile.trace.world.drawn import GENERATORS, Draw
 from wengert.dispatch import Unforeseen
 from wengert.functions.random import Generator
 

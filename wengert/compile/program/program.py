@@ -23,7 +23,7 @@ Shape = tuple[int, ...]
 class Value:
     """One array of a program: a shape and a dtype. `weak` marks a Python number's.
 
-    `bounds` are what an int lies between, where that is known (see `trace/ints.py`).
+    `bounds` are what an int lies between, where that is known (see `trace/arrays/ints.py`).
     """
 
     __slots__ = ("bounds", "dtype", "shape", "weak")

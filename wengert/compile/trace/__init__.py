@@ -1,18 +1,16 @@
 """From a call to a program: traced arrays, and the capture of what a function reads and writes.
 
-Begin with `array.py`: an array with a shape and a dtype and no numbers, which appends a statement
-for each function of NumPy's that meets it. What functions mean on it is said in `core.py`,
-`ufuncs.py`, `reductions.py`, `products.py`, `shapes.py` and `indexing.py`, which this imports.
-`ints.py` knows in which interval an int of Python's lies. `capture.py` runs a function on such
-arrays: `arguments.py` takes what comes in apart, `watch.py` notices the tensors found outside,
-`results.py` puts together what is handed back, `refusals.py` says what cannot be traced.
+Begin with `capture.py`, which runs a function once on traced arrays and keeps what it did:
+`arguments.py` takes what comes in apart, `results.py` and `handed.py` put together what is handed
+back, `parts.py` and `anew.py` say what of it lies in other memory and what is made at each call,
+and `captured.py` is what is left in the end. The rooms below it, from the ground up:
 
-Imports `program`, and of `plan` the arithmetic of strides. A function gets a meaning beside its
-like; one without is kept as a statement that calls it.
+- `observe/` tells what the user's code reads and writes, from its bytecode;
+- `arrays/` is the traced kind of array, and what functions mean on it;
+- `world/` makes inputs, guards and results of what lies outside;
+- `loops/` makes one statement of a loop, of a branch and of their derivatives.
+
+Imports `program`, and of `plan` the arithmetic of strides.
 """
 
-from wengert.compile.trace import indexing as indexing
-from wengert.compile.trace import products as products
-from wengert.compile.trace import reductions as reductions
-from wengert.compile.trace import shapes as shapes
-from wengert.compile.trace import ufuncs as ufuncs
+from wengert.compile.trace import arrays as arrays

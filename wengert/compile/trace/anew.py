@@ -27,8 +27,8 @@ from wengert.compile.trace.observe.events import MISSING
 from wengert.compile.trace.observe.objects import ATOMS, contents, held_in, static
 from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.observe.users import is_of_user
-from wengert.compile.trace.readings import has_value
-from wengert.compile.trace.state import TOLD, WEAK, attributes
+from wengert.compile.trace.world.readings import has_value
+from wengert.compile.trace.world.state import TOLD, WEAK, attributes
 from wengert.functions.random import Generator
 from wengert.history.surroundings import KNOWING
 

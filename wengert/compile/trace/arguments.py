@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import tree
-from wengert.compile.trace import watch
+from wengert.compile.trace.world import watch
 from wengert.errors import TracingError
 from wengert.tensor import Tensor
 from wengert.tree import REGISTERED

@@ -16,23 +16,23 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.compile.program.program import Value
-from wengert.compile.trace import watch
-from wengert.compile.trace.array import Trace, TracedArray
+from wengert.compile.trace.arrays.array import Trace, TracedArray
+from wengert.compile.trace.arrays.refusals import Postponed, lost
+from wengert.compile.trace.arrays.scopes import refuse_write
+from wengert.compile.trace.arrays.storage import Storage
 from wengert.compile.trace.captured import Captured
-from wengert.compile.trace.conditions import Conditions
-from wengert.compile.trace.drawn import Numbers, done
 from wengert.compile.trace.handed import Born, HandedBack
-from wengert.compile.trace.inputs import Asked, Inputs, Passed
-from wengert.compile.trace.inputs import Cut as Cut
-from wengert.compile.trace.inputs import Fixed as Fixed
-from wengert.compile.trace.inputs import Specialize as Specialize
-from wengert.compile.trace.inputs import Varying as Varying
-from wengert.compile.trace.outside import Outside
-from wengert.compile.trace.places import Attribute, Place, Put
-from wengert.compile.trace.refusals import Postponed, lost
-from wengert.compile.trace.scopes import refuse_write
-from wengert.compile.trace.storage import Storage
-from wengert.compile.trace.world import World
+from wengert.compile.trace.world import watch
+from wengert.compile.trace.world.conditions import Conditions
+from wengert.compile.trace.world.drawn import Numbers, done
+from wengert.compile.trace.world.inputs import Asked, Inputs, Passed
+from wengert.compile.trace.world.inputs import Cut as Cut
+from wengert.compile.trace.world.inputs import Fixed as Fixed
+from wengert.compile.trace.world.inputs import Specialize as Specialize
+from wengert.compile.trace.world.inputs import Varying as Varying
+from wengert.compile.trace.world.outside import Outside
+from wengert.compile.trace.world.places import Attribute, Place, Put
+from wengert.compile.trace.world.world import World
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.tensor import Tensor, bare

@@ -7,7 +7,8 @@ from typing import Any
 
 from wengert.compile.program.program import Program, Value
 from wengert.compile.trace.parts import Part
-from wengert.compile.trace.places import (
+from wengert.compile.trace.results import leaves_of
+from wengert.compile.trace.world.places import (
     Attribute,
     Did,
     Gradient,
@@ -18,7 +19,6 @@ from wengert.compile.trace.places import (
     Put,
     Write,
 )
-from wengert.compile.trace.results import leaves_of
 from wengert.errors import WengertError
 from wengert.tensor import Tensor
 

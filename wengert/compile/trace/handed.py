@@ -14,7 +14,6 @@ import numpy as np
 
 from wengert.compile.program import operations
 from wengert.compile.program.program import Value
-from wengert.compile.trace import watch
 from wengert.compile.trace.anew import (
     Anew,
     Described,
@@ -23,13 +22,16 @@ from wengert.compile.trace.anew import (
     is_plain,
     is_same_object,
 )
-from wengert.compile.trace.array import Trace, TracedArray
+from wengert.compile.trace.arrays.array import Trace, TracedArray
+from wengert.compile.trace.arrays.storage import Storage, kept
 from wengert.compile.trace.captured import Joint
-from wengert.compile.trace.inputs import Inputs, Passed
 from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS
-from wengert.compile.trace.outside import Outside
 from wengert.compile.trace.parts import Part, ordered, overlapping, part
-from wengert.compile.trace.places import (
+from wengert.compile.trace.results import gone_through, sequence
+from wengert.compile.trace.world import watch
+from wengert.compile.trace.world.inputs import Inputs, Passed
+from wengert.compile.trace.world.outside import Outside
+from wengert.compile.trace.world.places import (
     Attribute,
     Did,
     Gradient,
@@ -42,9 +44,7 @@ from wengert.compile.trace.places import (
     key_of,
     same,
 )
-from wengert.compile.trace.results import gone_through, sequence
-from wengert.compile.trace.storage import Storage, kept
-from wengert.compile.trace.world import World
+from wengert.compile.trace.world.world import World
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.history.node import AccumulateGrad

@@ -16,9 +16,9 @@ import numpy as np
 
 from wengert.autograd.record import recorder
 from wengert.compile.plan.strides import reshaped
-from wengert.compile.trace.array import TracedArray
-from wengert.compile.trace.places import Output, Place
-from wengert.compile.trace.storage import Storage
+from wengert.compile.trace.arrays.array import TracedArray
+from wengert.compile.trace.arrays.storage import Storage
+from wengert.compile.trace.world.places import Output, Place
 from wengert.rules import shapes
 from wengert.tensor import INFERENCE, Tensor, View, cell_of, view_of, wrap
 

@@ -17,9 +17,9 @@ from wengert.compile.trace.anew import (
     is_plain,
     is_same_object,
 )
-from wengert.compile.trace.array import TracedArray
+from wengert.compile.trace.arrays.array import TracedArray
 from wengert.compile.trace.parts import Part
-from wengert.compile.trace.places import Output, Place
+from wengert.compile.trace.world.places import Output, Place
 from wengert.tensor import Tensor
 
 LEAVES = Output | Part | Place

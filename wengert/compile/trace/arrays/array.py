@@ -1,0 +1,803 @@
+"""TracedArray: an array that writes down what is done to it.
+
+NumPy's functions on traced arrays append statements to a `Program` instead of computing. Arrays
+are mutable and programs are not, so a traced array is a handle on a `Storage`, which knows the
+value that it holds at present; a view is a way into a storage, and a write gives the storage a new
+value.
+
+A function that none of the files beside this one says the meaning of is, in this order, written in
+terms of others by its own body (our primitives) or by what it is composed of; or one opaque
+statement, which the compiled program carries out by calling it. Its shape is then learned by
+running it once on zeros.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.arrays.kind import Kind
+from wengert.arrays.memory import offset
+from wengert.arrays.methods import ArrayMethods
+from wengert.compile.program import operations
+from wengert.compile.program.program import Makers, Program, Shape, Statement, Value, values_in
+from wengert.compile.trace.arrays import ints, refusals
+from wengert.compile.trace.arrays.numbers import check_exponent, item_of
+from wengert.compile.trace.arrays.opaque import (
+    INSTEAD,
+    check_axis,
+    is_shaped_by_numbers,
+    like,
+    results_of,
+    zeros,
+)
+from wengert.compile.trace.arrays.scopes import Scope, check_is_inside, writable_now
+from wengert.compile.trace.arrays.storage import Flags, Peek, Step, Storage, Strides, kept, written
+from wengert.dispatch import Function, require, writes
+from wengert.errors import TracingError
+from wengert.history.location import here, is_internal, line_of
+from wengert.history.node import tick
+from wengert.rules import indexing
+from wengert.rules.half import arrays_in, computed, keeps_numbers
+
+numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
+NUMBERS = frozenset({int, float, bool, complex})
+LISTED = 64
+"""So many numbers of a list are each one of the program."""
+SMALL = 1 << 12
+"""Operations on constants of at most so many elements are carried out while tracing."""
+
+
+def _origin() -> tuple[CodeType, int]:
+    """The user's line that a statement comes from: in a backward pass, that of the operation."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and is_internal(frame.f_code.co_filename):
+        if frame.f_code.co_name in _PULLS:
+            node = frame.f_locals.get("self")
+            if getattr(node, "code", None) is not None:
+                return node.code, node.at  # type: ignore[union-attr]
+        frame = frame.f_back
+    return here() if frame is None else (frame.f_code, frame.f_lasti)
+
+
+_PULLS = frozenset({"pull", "pull_recorded"})
+
+
+def _is_users() -> bool:
+    """Whether an operator stands in the user's code: the library's formulas are trusted."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_BELOW):
+        frame = frame.f_back
+    return frame is None or not is_internal(frame.f_code.co_filename)
+
+
+_BELOW = ("numpy", "wengert.arrays", "wengert.compile.trace", "wengert.dispatch")
+
+
+class Trace(Kind):
+    """One run of a function on traced arrays, and the program that it writes."""
+
+    has_layout = runs_later = True
+
+    def __init__(self) -> None:
+        self.program = Program()
+        self.makers = Makers(self.program)
+        self.external: Callable[[np.ndarray[Any, Any]], Value] = self.program.constant
+        self.decide: Callable[[TracedArray, str], Any] = refusals.undecided
+        self.begins: Callable[[Value], int] = refusals.unplaced
+        self.keep: Callable[[np.ndarray[Any, Any], Any, Any], Storage] = refusals.unkept
+        self.is_outside: Callable[[np.ndarray[Any, Any]], bool] = lambda array: False
+        self.showed: Callable[[], Any] = list  # which does nothing
+        self.scopes: list[Scope] = []
+        """The bodies of loops that are being traced, the innermost last."""
+        self.homes: dict[Value, Scope] = {}
+        """In which body a value was made that is over."""
+        self.counters: dict[Value, tuple[int, int]] = {}
+        """The numbers of iterations, and between which they lie: the passes know it, no trace."""
+        self.kinds = 0
+        """How many kinds of blocks long loops are cut into, so that derivatives keep less."""
+        self.longest = 0
+        """How many iterations the longest loop has."""
+        self.apart: dict[Storage, Callable[[], BaseException]] = {}  # see writable_now
+        self.levels: dict[Any, None] = {}
+        """The levels of forward mode that bodies of loops are in."""
+        self.drawn: list[tuple[Value, ...]] = []
+        """What each random draw gave."""
+        self.drawn_before: Iterator[tuple[Value, ...]] | None = None
+        """What they give while something is computed again."""
+
+    def record(
+        self, function: Function, args: tuple[Any, ...], shape: Shape, dtype: Any, **kwargs: Any
+    ) -> Value:
+        """Append a statement with one result."""
+        return self.append(function, args, kwargs, [(shape, dtype)])[0]
+
+    def append(
+        self, function: Function, args: Any, kwargs: Any, results: list[tuple[Shape, Any]]
+    ) -> tuple[Value, ...]:
+        draws = getattr(function, "draws", False)
+        if draws and self.drawn_before is not None:
+            self.drawn.append(next(self.drawn_before))
+            return self.drawn[-1]
+        outputs = tuple(Value(shape, dtype) for shape, dtype in results)
+        if draws:
+            self.drawn.append(outputs)
+        code, at = _origin()
+        if self.homes:
+            check_is_inside(self, list(values_in((args, kwargs))))
+        statement = Statement(function, tuple(args), kwargs, outputs, code, at)
+        if not self._evaluated(statement):
+            self.program.statements.append(statement)
+        return outputs
+
+    def _evaluated(self, s: Statement) -> bool:
+        """Carry out a small statement on constants at once, so that its value is known."""
+        constants = self.program.constants
+        if s.function in GENERATORS:
+            if s.output.size > SMALL:
+                return False
+        else:
+            for v in s.inputs:
+                if v not in constants or v.size > SMALL:
+                    return False
+            if any(v.size > SMALL for v in s.outputs) or getattr(s.function, "draws", False):
+                return False
+        with np.errstate(all="ignore"):
+            replaced = s.replaced(constants.__getitem__)
+            returned = s.function(*replaced.args, **replaced.kwargs)
+        for value, array in zip(s.outputs, s.results(returned), strict=True):
+            constants[value] = np.array(array, value.dtype)
+        return True
+
+    # ---- values -----------------------------------------------------------------------------
+
+    def array(self, value: Value, strides: Strides = None) -> TracedArray:
+        """A new array that holds `value`."""
+        return TracedArray(self, Storage(value, None, strides), ())
+
+    def kept(self, operands: Any) -> Strides:
+        """The strides of what is computed of these element by element."""
+        arrays = [x for x in operands if isinstance(x, (TracedArray, np.ndarray)) and x.ndim]
+        if all(type(x) is TracedArray and x.is_plain for x in arrays):
+            return None
+        return kept([x.like if type(x) is TracedArray else x for x in arrays])
+
+    def operand(self, x: Any) -> Any:
+        """An operand as an argument of a statement: a value, or a Python number."""
+        if type(x) is TracedArray:
+            return x.value
+        if type(x) in NUMBERS:
+            return x
+        if isinstance(x, np.ndarray):
+            return self.external(x)
+        if isinstance(x, (np.generic, list, tuple)):
+            return self.program.constant(np.asarray(self.concretes(x)))
+        if isinstance(x, (bool, int, float, complex)):
+            kinds: tuple[Any, ...] = (bool, int, float, complex)
+            return next(kind(x) for kind in kinds if isinstance(x, kind))
+        raise TracingError(
+            f"a traced array met {type(x).__name__}, which is no array or number, at\n  "
+            f"{line_of(*here())}\nConvert it with np.asarray before the compiled function."
+        )
+
+    def concretes(self, x: Any) -> Any:
+        """A list with traced scalars inside cannot be made an array of numbers."""
+        if isinstance(x, (list, tuple)):
+            return [self.concretes(item) for item in x]
+        return x.concrete("np.asarray") if type(x) is TracedArray else x
+
+    def cast(self, x: Any, dtype: Any) -> Any:
+        """A value in another dtype; Python numbers are left as they are."""
+        if type(x) is not Value or (x.dtype == dtype and not x.weak):
+            return x
+        if x.bounds is not None and not ints.fits(x.bounds, np.dtype(dtype)):
+            self.array(x).concrete(f"a conversion to {dtype}")
+        return self.record(operations.astype, (x, np.dtype(dtype)), x.shape, dtype)
+
+    def applied(self, ufunc: Any, operands: list[Any], dtype: Any = None) -> Value:
+        """A ufunc of one result, operands cast to its loop's dtypes."""
+        kinds: list[Any] = [type_of(x) for x in operands]
+        weak = all(type(x) in NUMBERS or (type(x) is Value and x.weak) for x in operands)
+        if weak:
+            kinds = [_in_arithmetic(k) if ufunc not in _BITWISE else np.dtype(k) for k in kinds]
+        if dtype is not None:
+            resolved = ufunc.resolve_dtypes((*kinds, None), signature=(*[None] * len(kinds), dtype))
+        else:
+            resolved = ufunc.resolve_dtypes((*kinds, None))
+        *loop, out = resolved
+        shape = common_shape(operands)
+        known = self.bounded(ufunc, operands, out) if weak else ints.beyond(ufunc, operands, loop)
+        if type(known) is bool:
+            value = self.record(operations.full, (shape, known, out), shape, out)
+            value.weak = weak
+            return value
+        args = tuple(
+            x if weak and type(x) is Value and x.dtype == want else self.cast(x, want)
+            for x, want in zip(operands, loop, strict=True)
+        )
+        if ufunc is np.power and out.kind == "i" and not weak:
+            check_exponent(self, args[1], _is_users())
+        value = self.record(ufunc, args, shape, out)
+        value.weak, value.bounds = weak, known
+        if weak and ufunc is np.power and out.kind == "f" and _is_users():
+            self.check_size(value, args)
+        return value
+
+    def bounded(self, ufunc: Any, operands: list[Any], dtype: Any) -> Any:
+        """The interval of an int that is computed of ints, or what a comparison of them gives."""
+        known = list(map(ints.bounds_of, operands))
+        counts = [x for x in operands if type(x) is Value and x.bounds is not None]
+        self.check_division(ufunc, operands, known)
+        if not counts:
+            return None
+        try:
+            answer = ints.compared(ufunc, known)
+            return ints.result(ufunc, known, dtype) if answer is None else answer
+        except ValueError:
+            return [self.array(x).concrete(f"np.{ufunc.__name__}()") for x in counts]
+
+    def check_division(self, ufunc: Any, operands: list[Any], known: list[Any]) -> None:
+        """Python raises an error where NumPy's result is infinite."""
+        k = ints.divisor(ufunc, known)
+        if k is None:
+            return
+        divisor = operands[k] if type(operands[k]) is not Value else self.array(operands[k])
+        holds = bool(divisor) if known[k] is not None else divisor != 0
+        if ufunc is np.power and known[1] is None:
+            holds = holds | (self.array(operands[1]) >= 0)
+        require(holds, ZeroDivisionError, refusals.words(ufunc, *map(type_of, operands)))
+
+    def check_size(self, power: Value, operands: Any) -> None:
+        """Python raises an error where NumPy's power of finite numbers is infinite."""
+        holds = np.isfinite(self.array(power))
+        for x in operands:
+            if type(x) is Value:
+                holds = np.logical_or(holds, np.logical_not(np.isfinite(self.array(x))))
+            elif not np.isfinite(x):
+                return
+        require(holds, OverflowError, *refusals.too_large())
+
+    # ---- answering --------------------------------------------------------------------------
+
+    def call(self, function: Any, args: Any, kwargs: Any) -> Any:
+        if kwargs.get("axis") is not None:
+            check_axis(function, args, kwargs["axis"], _is_users())
+        call = functools.partial(super().call, function)
+        narrow = not keeps_numbers(function) and _are_half((*args, *kwargs.values()))
+        try:
+            y = _in_single(function, call, args, kwargs) if narrow else call(args, kwargs)
+        except TracingError as error:
+            if function not in INSTEAD:
+                raise
+            raise refusals.shape_depends(f"np.{function.__name__}", INSTEAD[function]) from error
+        if type(y) is TracedArray and not y.path and y.ndim > 1 and _lays_out(function):
+            y.storage.strides = _laid_out(function, args, kwargs, y)
+        return y if function is operator.getitem else returned(function, args, y)
+
+    def elementwise(self, function: Any, args: Any, kwargs: Any) -> Any:
+        if not isinstance(function, np.ufunc):
+            return NotImplemented
+        if function.nout > 1:
+            return self.otherwise(function, args, kwargs)
+        if function in (np.equal, np.not_equal) and any(isinstance(x, str | None) for x in args):
+            return function is np.not_equal
+        operands = [self.operand(x) for x in args]
+        return self.array(self.applied(function, operands, kwargs.get("dtype")), self.kept(args))
+
+    def otherwise(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """One statement that calls the function; its results' shapes are learned on zeros."""
+        given, named = values_of(self, args), values_of(self, kwargs)
+        likes = like(function, given, named, zeros)
+        if is_shaped_by_numbers(function, given, named, likes):
+            instead = INSTEAD.get(function, "np.where(condition, a, 0)")
+            return self.by_numbers(function, args, kwargs, f"np.{function.__name__}", instead)
+        several, results = results_of(likes)
+        outputs = self.append(function, given, named, [(r.shape, r.dtype) for r in results])
+        arrays = tuple(map(self.array, outputs))
+        return arrays if several else arrays[0]
+
+    def by_numbers(self, function: Any, args: Any, kwargs: Any, what: str, instead: str) -> Any:
+        """What is called because of its numbers, which is known of arrays from outside: these are
+        guarded by them. An error says of all others what to do instead.
+        """
+
+        def known(x: Any) -> Any:
+            if type(x) in (tuple, list):
+                return type(x)(map(known, x))
+            return np.array(x.concrete(what)) if type(x) is TracedArray else x
+
+        try:
+            args, kwargs = known(args), {name: known(x) for name, x in kwargs.items()}
+        except TracingError:
+            raise refusals.shape_depends(what, instead) from None
+        several, results = results_of(function(*args, **kwargs))
+        arrays = tuple([self.array(self.program.constant(r)) for r in results])
+        return arrays if several else arrays[0]
+
+    def store(self, function: Any, result: Any, targets: tuple[Any, ...], where: Any) -> Any:
+        target = targets[0]
+        if type(target) is TracedArray and target.scalar:
+            return result  # a number is not changed in place
+        if where is not True:
+            if target is None:
+                raise TracingError("a ufunc with where= needs out= in a compiled function")
+            result = np.where(where, result, target)
+        if target is None:
+            return result
+        writable(target).write(result)
+        return target
+
+    # ---- what the engine and the optimizers ask ----------------------------------------------
+
+    def as_array(self, x: Any) -> TracedArray:
+        if type(x) is TracedArray:
+            return x
+        value = self.operand(x)
+        if type(value) is not Value:
+            value = self.program.constant(np.asarray(value))
+        return self.array(value)
+
+    def lasting(self, x: Any, mapping: Any, key: Any) -> Any:
+        """An array of its own, that the program reads and writes like one from outside."""
+        value = self.program.constants.get(x.value)
+        if value is None:
+            maker = self.makers.of(x.value)
+            if maker is None or maker.inputs:
+                raise refusals.Postponed
+            value = maker.function(*maker.args, **maker.kwargs)
+        return TracedArray(self, self.keep(np.array(value), mapping, key), ())
+
+    def once(self, x: Any) -> Any:
+        raise refusals.Postponed
+
+    def anew(self, x: Any) -> TracedArray:
+        value = self.record(operations.anew, (x.value, tick()), x.shape, x.dtype)
+        value.weak, value.bounds = x.value.weak, x.value.bounds
+        return self.array(value)
+
+    def offset(self, x: Any) -> int:
+        origin, inside = x.storage.origin, offset(x.like)
+        return inside if origin is None else inside + self.begins(origin)
+
+    def elements(self, x: Any) -> int:
+        """Of memory from outside that is more than what `x` looks into nothing is known."""
+        return x.storage.value.size if x.storage.origin is None else sys.maxsize
+
+    def address(self, x: Any) -> Any:
+        raise TracingError(
+            f"the address of a tensor in a compiled function, at\n  {line_of(*here())}\nIt is "
+            "another one at each call. Compare tensors by `is`, or pass what it decides as an "
+            "argument."
+        )
+
+    def met(self, x: Any) -> Any:
+        if x.weak or x.dtype.kind == "b":
+            return x
+        return self.number_like(
+            x, {"f": np.float64, "c": np.complex128}.get(x.dtype.kind, np.int64)
+        )
+
+    def number(self, x: Any) -> Any:
+        return x if x.weak else self.number_like(x, np.float64)
+
+    def number_like(self, x: Any, kind: Any) -> TracedArray:
+        """A value as a Python number of this kind."""
+        dtype = np.dtype(kind)
+        value = self.record(operations.number, (x.value, dtype), (), dtype)
+        value.weak = True
+        return self.array(value)
+
+
+def _in_single(function: Any, call: Function, args: Any, kwargs: Any) -> Any:
+    """A function of half precision, computed in float32.
+
+    What gives nothing but views computes nothing: they are views of the arrays themselves.
+    """
+    looks = False
+
+    def wide(args: Any, kwargs: Any) -> Any:
+        nonlocal looks
+        result = call(args, kwargs)
+        given = [x.storage for x in arrays_in((*args, *kwargs.values())) if _is_traced(x)]
+        views = [_is_traced(x) and x.storage in given for x in arrays_in([result])]
+        looks = bool(views) and all(views) and not writes(function) and kwargs.get("out") is None
+        return result
+
+    result = computed(function, wide, args, kwargs)
+    return call(args, kwargs) if looks else result
+
+
+def _is_traced(x: Any) -> bool:
+    return type(x) is TracedArray
+
+
+def _are_half(values: Any) -> bool:
+    """Whether the arrays of floating-point numbers among some values are of one such dtype."""
+    kinds = set()
+    for x in arrays_in(values):
+        if dtypes.is_inexact(x.dtype):
+            if not dtypes.is_half(x.dtype):
+                return False  # at the first, as nearly always: this is asked of each call
+            kinds.add(x.dtype)
+    return len(kinds) == 1
+
+
+_BITWISE = frozenset({np.bitwise_and, np.bitwise_or, np.bitwise_xor})
+
+
+def _in_arithmetic(kind: Any) -> np.dtype[Any]:
+    """The dtype of a Python number: truth values are ints."""
+    dtype = np.dtype(kind)
+    return np.dtype(int) if dtype.kind == "b" else dtype
+
+
+def type_of(x: Any) -> Any:
+    """A value's dtype, or the Python type of what is a Python number."""
+    if type(x) is not Value:
+        return type(x) if type(x) is not bool else np.dtype(bool)
+    if x.weak:
+        return {"f": float, "i": int, "c": complex}.get(x.dtype.kind, x.dtype)
+    return x.dtype
+
+
+def shape_of(x: Any) -> Shape:
+    return x.shape if type(x) is Value else ()
+
+
+def common_shape(operands: list[Any]) -> Shape:
+    """Mostly that of all operands that have dimensions."""
+    shapes = [shape_of(x) for x in operands]
+    different = {shape for shape in shapes if shape}
+    return np.broadcast_shapes(*shapes) if len(different) > 1 else next(iter(different), ())
+
+
+def writable(x: Any) -> TracedArray:
+    """The array that a function writes into."""
+    if type(x) is TracedArray:
+        return x
+    raise TracingError(
+        f"a compiled function writes into an array made outside of it, at\n  "
+        f"{line_of(*here())}\nReturn the result instead, or make the array inside with "
+        "np.zeros_like(x) of an argument; tensors may be written in place."
+    )
+
+
+def known(x: TracedArray) -> Any:
+    """The number of an int that an input decides; of all else, the number of an iteration among
+    them, the value.
+    """
+    if x.value.bounds is None:
+        return x.value
+    try:
+        return x.concrete("the number").item()
+    except TracingError:
+        return x.value
+
+
+def values_of(trace: Trace, item: Any) -> Any:
+    if type(item) is TracedArray:
+        return known(item)
+    if isinstance(item, np.ndarray):
+        return trace.external(item)
+    if type(item) in (tuple, list):
+        return type(item)(values_of(trace, part) for part in item)
+    if type(item) is dict:
+        return {key: values_of(trace, part) for key, part in item.items()}
+    return item
+
+
+GENERATORS = frozenset({operations.full, np.arange})
+
+
+# ---- arrays ---------------------------------------------------------------------------------
+
+
+class TracedArray(ArrayMethods):
+    """An array whose numbers are not known yet; see the module."""
+
+    __slots__ = ("_seen", "_value", "path", "single", "storage", "trace")
+    takes_loops = True  # a function that loops over arrays is one statement
+    base = None
+    kind = property(operator.attrgetter("trace"))
+
+    def __init__(self, trace: Trace, storage: Storage, path: tuple[Step, ...]) -> None:
+        self.trace = trace
+        self.storage = storage
+        self.path = path
+        self._seen = -1
+        self._value: Value | None = None
+        self.single = False  # NumPy would have returned a scalar, not an array of no dimensions
+
+    # ---- state --------------------------------------------------------------------------------
+
+    @property
+    def value(self) -> Value:
+        """The value that it holds at present."""
+        storage = self.storage
+        if not self.path:
+            return storage.value
+        if self._seen != storage.writes or self._value is None:
+            value = storage.value
+            for step in self.path:
+                value = step.look(self.trace, value)
+            self._value, self._seen = value, storage.writes
+        return self._value
+
+    def become(self, value: Value) -> None:
+        """Hold another value of this shape and dtype from now on."""
+        storage = writable_now(self.trace, self.storage)
+        storage.value = written(self.trace, storage.value, self.path, value)
+        storage.writes += 1
+
+    def write(self, x: Any) -> None:
+        """Hold the numbers of `x`, cast and broadcast, as `self[...] = x` says."""
+        value = self.trace.operand(x)
+        shape, dtype = self.shape, self.dtype
+        if type(value) is not Value:
+            value = self.trace.record(operations.full, (shape, value, dtype), shape, dtype)
+        value = self.trace.cast(value, dtype)
+        if value.shape != shape:
+            extra = len(value.shape) - len(shape)
+            if extra > 0:  # leading ones may be dropped on assignment
+                value = self.trace.record(
+                    np.reshape, (value, value.shape[extra:]), value.shape[extra:], dtype
+                )
+            value = self.trace.record(np.broadcast_to, (value, shape), shape, dtype)
+        if 0 not in shape:
+            self.become(value)
+
+    def look(self, function: Function, args: Any, shape: Shape) -> TracedArray:
+        """A view of this array."""
+        step = Step(function, args, tuple(shape), self.dtype)
+        return TracedArray(self.trace, self.storage, (*self.path, step))
+
+    def peek(self, function: Function, of_array: Function) -> TracedArray:
+        """A view: what `function` makes of the value, as `of_array` does of NumPy's arrays."""
+        value = function(self.value)
+        step = Peek(function, of_array, value.shape, value.dtype)
+        view = TracedArray(self.trace, self.storage, (*self.path, step))
+        view._value, view._seen = value, self.storage.writes
+        return view
+
+    @property
+    def shape(self) -> Shape:
+        return self.path[-1].shape if self.path else self.storage.value.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        raise TracingError("assign a reshaped array instead of its .shape: x = x.reshape(...)")
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.path[-1].dtype if self.path else self.storage.value.dtype
+
+    @property
+    def weak(self) -> bool:
+        return self.storage.value.weak
+
+    @property
+    def scalar(self) -> bool:
+        """Whether this is a number of Python or of NumPy outside of a trace."""
+        return self.single or self.weak
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    # ---- memory -------------------------------------------------------------------------------
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether this is a whole storage, and row-major."""
+        return not self.path and self.storage.strides is None
+
+    @property
+    def like(self) -> np.ndarray[Any, Any]:
+        """An array of NumPy's that lies in memory as this would. It has no numbers to look at."""
+        return self.seen_in(self.storage.like())
+
+    def seen_in(self, array: np.ndarray[Any, Any]) -> Any:
+        """What this sees of an array that lies as its storage does."""
+        for step in self.path:
+            array = step.seen(array)
+        return array
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.like.strides
+
+    @property
+    def flags(self) -> Flags:
+        return Flags(self.like)
+
+    # ---- numbers ------------------------------------------------------------------------------
+
+    def concrete(self, what: str) -> Any:
+        """The numbers, if they are known while tracing; else an error names `what` needs them."""
+        value = self.value
+        constants = self.trace.program.constants
+        if value in constants:
+            return constants[value]
+        return self.trace.decide(self, what)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = np.asarray(self.concrete("np.asarray()"))
+        return array.astype(dtype) if dtype is not None else array
+
+    def __str__(self) -> str:
+        return str(self._known("str()") if self.scalar else np.asarray(self.concrete("str()")))
+
+    def __bool__(self) -> bool:
+        return bool(self.concrete("bool()"))
+
+    def __float__(self) -> float:
+        return float(self.concrete("float()"))
+
+    def __int__(self) -> int:
+        return int(self.concrete("int()"))
+
+    def __complex__(self) -> complex:
+        return complex(self.concrete("complex()"))
+
+    def __index__(self) -> int:
+        return self.concrete("an index").__index__()
+
+    def item(self, *index: Any) -> Any:
+        if self.value in self.trace.program.constants:
+            return np.asarray(self.concrete(".item()")).item(*index)
+        self._must_run(".item()")
+        chosen = self if not index else np.ravel(self)[index] if len(index) == 1 else self[index]
+        return item_of(chosen)
+
+    def _known(self, what: str) -> Any:
+        """The number that this stands for."""
+        return np.asarray(self.concrete(what)).item()
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        if not self.scalar:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return hash(self._known("hash()"))
+
+    def tolist(self) -> Any:
+        if self.value in self.trace.program.constants or self.size > LISTED:
+            return np.asarray(self.concrete(".tolist()")).tolist()
+        self._must_run(".tolist()")
+        return [part.tolist() for part in self] if self.shape else self.item()
+
+    def _must_run(self, what: str) -> None:
+        """What is a number of the program at each call is none of one that never ran."""
+        if self.trace.decide is refusals.lost:
+            refusals.lost(self, what)
+
+    def tobytes(self) -> bytes:
+        return np.asarray(self.concrete(".tobytes()")).tobytes()
+
+    def __format__(self, spec: str) -> str:
+        return format(self._known("format()"), spec) if self.scalar else super().__format__(spec)
+
+    def __repr__(self) -> str:
+        self.trace.showed()
+        return f"<traced {self.dtype}{list(self.shape)}>"
+
+    # ---- methods --------------------------------------------------------------------------------
+
+    @property
+    def real(self) -> TracedArray:
+        return numpy.real(self)
+
+    @property
+    def imag(self) -> TracedArray:
+        return numpy.imag(self)
+
+    def astype(  # type: ignore[override]
+        self, dtype: Any, copy: bool = True, **kwargs: Any
+    ) -> TracedArray:
+        dtype = np.dtype(dtype)
+        if dtype == self.dtype and not self.weak:
+            return self.copy("K") if copy else self
+        cast = self.trace.array(self.trace.cast(self.value, dtype), self.trace.kept([self]))
+        cast.single = self.scalar
+        return cast
+
+    def copy(self, order: str = "C") -> TracedArray:
+        strides = None if order == "C" else self.trace.kept([self])
+        copy = self.trace.array(self.value, strides)
+        copy.single = self.single
+        return copy
+
+    def view(self, *args: Any) -> TracedArray:
+        if args and np.dtype(args[0]) != self.dtype:
+            raise TracingError(
+                f"a view of {self.dtype} memory as {np.dtype(args[0])} at\n  {line_of(*here())}\n"
+                "Bits cannot be reinterpreted in a compiled function; convert with astype."
+            )
+        return self.look(operations.view, (slice(None),) * self.ndim, self.shape)
+
+    def __copy__(self) -> TracedArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> TracedArray:
+        return self.copy()
+
+
+_ARRAYS = frozenset({
+    np.reshape, np.broadcast_to, np.where, np.select, np.choose, np.copy, np.tensordot, np.roll,
+    np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.piecewise, np.broadcast_arrays,
+})  # fmt: skip
+"""Functions that return arrays even of no dimensions, where others return scalars."""
+_VIEWS = frozenset({np.squeeze, np.transpose, np.swapaxes, np.moveaxis, np.real, np.imag})
+"""Functions that return of a scalar a scalar, and of an array an array."""
+
+
+def returned(function: Any, args: Any, result: Any) -> Any:
+    """What a function has made, marked as a scalar where NumPy returns one."""
+    if type(result) is tuple or type(result) is list:
+        for item in result:
+            returned(function, args, item)
+    elif type(result) is TracedArray and not result.shape and not any(result is x for x in args):
+        follows = function in _VIEWS and not (type(args[0]) is TracedArray and args[0].scalar)
+        result.single = not follows and function not in _ARRAYS
+    return result
+
+
+def _lays_out(function: Any) -> bool:
+    """Whether NumPy decides how the result lies; of elementwise functions `kept` says it."""
+    return function in _INDEXED or (
+        type(function) is not np.ufunc and getattr(function, "__module__", "") == "numpy"
+    )
+
+
+_INDEXED = (operator.getitem, indexing.getitem)
+
+
+def _laid_out(function: Any, args: Any, kwargs: Any, result: TracedArray) -> Strides:
+    """The strides that NumPy gives a result, found by calling it on zeros that lie as these do."""
+    given = [x for x in arrays_in((*args, *kwargs.values())) if type(x) is TracedArray]
+    turned = function in _INDEXED or not all(x.is_plain for x in (result, *given))
+    if not turned or any(x.storage is result.storage for x in given):
+        return result.storage.strides
+    try:
+        with np.errstate(all="ignore"):
+            like = function(*_each_laid(args), **_each_laid(kwargs))
+    except Exception:  # zeros are not what it takes
+        return result.storage.strides
+    fits = isinstance(like, np.ndarray) and like.shape == result.shape
+    return kept([like]) if fits else result.storage.strides
+
+
+def _each_laid(item: Any) -> Any:
+    if type(item) is TracedArray:
+        return np.zeros_like(item.like)
+    if type(item) in (tuple, list):
+        return type(item)(map(_each_laid, item))
+    return {k: _each_laid(v) for k, v in item.items()} if type(item) is dict else item
+
+
+def _deferring(operator: Any, repeats: bool) -> Any:
+    """An operator that leaves a number's meeting with a Tensor, or a sequence, to that.
+
+    One of NumPy's numbers is an array to a sequence, unless it is an int that repeats it.
+    """
+
+    def method(self: TracedArray, other: Any) -> Any:
+        if self.scalar and hasattr(type(other), "_array"):
+            return NotImplemented
+        defers = self.weak or (repeats and self.single and self.dtype.kind in "iu")
+        if defers and type(other) is not TracedArray and isinstance(other, Sequence):
+            return NotImplemented
+        return operator(self, other)
+
+    return method
+
+
+_BINARY = ["add", "sub", "mul", "rmul", "truediv", "floordiv", "mod", "pow"]
+for _name in [*_BINARY, "lt", "le", "eq", "ne", "gt", "ge"]:
+    _operator = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{_name}__")
+    setattr(TracedArray, f"__{_name}__", _deferring(_operator, _name in ("mul", "rmul")))

@@ -1,0 +1,39 @@
+"""What meanings on traced arrays share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.arrays import common
+from wengert.compile.program.program import Shape, Value
+from wengert.compile.trace.arrays.array import Trace
+
+
+def for_reading(function: Any, trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
+    """A view of `x` that only a call of the function gives."""
+
+    def call(value: Value) -> Value:
+        return trace.otherwise(function, (trace.array(value), *args), kwargs).value
+
+    return trace.as_array(x).peek(call, lambda array: function(array, *args, **kwargs))
+
+
+def in_dtype(x: Any, dtype: Any) -> Any:
+    return x if dtype is None else x.astype(dtype)
+
+
+def promotable(x: Any) -> Any:
+    """What np.result_type takes for a value: its dtype, or a number for a weak one."""
+    if type(x) is not Value:
+        return x
+    return x.dtype.type(0).item() if x.weak else x.dtype
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    return tuple(sorted(common.axes_of(axis, ndim)))
+
+
+def reduced(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
+    if keepdims:
+        return tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axes)

@@ -1,0 +1,285 @@
+"""Reading and writing parts of traced arrays."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from wengert.arrays.common import axis_of
+from wengert.compile.program import operations
+from wengert.compile.program.program import Shape, Value, mapped
+from wengert.compile.trace.arrays.array import Trace, TracedArray, known, writable
+from wengert.compile.trace.arrays.refusals import shape_depends
+from wengert.dispatch import Function, require, within
+from wengert.errors import TracingError
+from wengert.history.location import here, line_of
+from wengert.rules import indexing
+from wengert.rules.indexing import out_of_bounds
+
+
+def _outside_tensor(index: Any, axis: int, shape: Shape) -> IndexError:
+    return indexing.of_tensors(out_of_bounds(index, axis, shape), shape)
+
+
+@Trace.means(operator.getitem)
+def getitem(trace: Trace, x: Any, index: Any) -> Any:
+    """`x[index]`: a view for slices and numbers, else a copy.
+
+    Without dots a single element is a copy too: NumPy makes a number of it.
+    """
+    return _found(trace, x, index, out_of_bounds)
+
+
+def _found(trace: Trace, x: Any, index: Any, error: Function) -> Any:
+    x = trace.as_array(x)
+    places, basic = index_of(trace, x.shape, index, error)
+    if basic:
+        seen = x.look(operations.view, places, _viewed(x.shape, places))
+        if seen.shape or _has_dots(index):
+            return seen
+        one = x.trace.array(seen.value)
+        one.single = True
+        return one
+    shape = _taken(x.shape, places)
+    taken = x.trace.array(x.trace.record(operations.take, (x.value, places), shape, x.dtype))
+    taken.single = not shape and not _has_dots(index)
+    return taken
+
+
+@Trace.means(indexing.getitem)
+def _of_tensor(trace: Trace, x: Any, index: Any) -> Any:
+    """`x[index]` of the array in a Tensor: a view also where it names one place by a tensor."""
+    x = trace.as_array(x)
+    places, _ = index_of(x.trace, x.shape, index, _outside_tensor)
+    arrays = [p for p in places if type(p) is Value]
+    if not arrays or any(p.shape for p in arrays):
+        return _found(trace, x, index, _outside_tensor)
+    return x.look(operations.take, places, _taken(x.shape, places))
+
+
+@Trace.means(operator.setitem)
+def setitem(trace: Trace, x: Any, index: Any, value: Any, error: Function = out_of_bounds) -> None:
+    """`x[index] = value`."""
+    x = writable(x)
+    if _is_mask(index, x.shape) and np.ndim(value) < 2 and np.size(value) == 1:
+        mask = np.reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
+        return x.write(np.where(mask, value, x))
+    places, basic = index_of(x.trace, x.shape, index, error)
+    if basic:
+        return x.look(operations.view, places, _viewed(x.shape, places)).write(value)
+    v = x.trace.operand(value)
+    v = x.trace.cast(v, x.dtype)
+    new = x.trace.record(operations.updated, (x.value, places, v), x.shape, x.dtype)
+    return x.become(new)
+
+
+@Trace.means(indexing.put)
+def _put(trace: Trace, x: Any, index: Any, value: Any) -> Any:
+    out = np.copy(trace.as_array(x))
+    setitem(trace, out, index, value, _outside_tensor)
+    return out
+
+
+def _has_dots(index: Any) -> bool:
+    return index is Ellipsis or (type(index) is tuple and any(p is Ellipsis for p in index))
+
+
+def _is_mask(index: Any, shape: Shape) -> bool:
+    """Whether an index is an array of truth values for the first dimensions."""
+    if not isinstance(index, (np.ndarray, TracedArray)) or index.dtype != bool:
+        return False
+    return tuple(index.shape) == tuple(shape[: index.ndim])
+
+
+def index_of(
+    trace: Trace, shape: Shape, index: Any, error: Function = out_of_bounds
+) -> tuple[tuple[Any, ...], bool]:
+    """An index as a tuple with one entry per dimension or None, and whether it makes a view.
+
+    An array in it that is out of range is `error(array, axis, shape)`.
+    """
+    parts = list(index) if isinstance(index, tuple) else [index]
+    parts = [_part(trace, p) for p in parts]
+    parts = [q for p in parts for q in (p if type(p) is list else [p])]
+    used = sum(p is not None and p is not Ellipsis for p in parts)
+    if used > len(shape):
+        raise IndexError(
+            f"too many indices for array: array is {len(shape)}-dimensional, but {used} were "
+            "indexed"
+        )
+    if Ellipsis not in [p for p in parts if not isinstance(p, (np.ndarray, Value))]:
+        parts.append(Ellipsis)
+    at = next(i for i, p in enumerate(parts) if p is Ellipsis)
+    parts[at : at + 1] = [slice(None)] * (len(shape) - used)
+    axes = iter(range(len(shape)))
+    places = tuple(p if p is None else _place(p, next(axes), shape, error) for p in parts)
+    if 0 not in _joint_shape(places):  # nothing is looked for there
+        _check_range(trace, [p for p in places if p is not None], shape, error)
+    return places, all(p is None or type(p) in (slice, int) for p in places)
+
+
+def _mask(trace: Trace, mask: TracedArray) -> Any:
+    try:
+        return trace.decide(mask, "a mask")
+    except TracingError:
+        raise shape_depends("a traced mask as an index", "np.where(mask, x, 0)") from None
+
+
+def _part(trace: Trace, p: Any) -> Any:
+    if p is None or p is Ellipsis or isinstance(p, slice):
+        if isinstance(p, slice):
+            return slice(*(None if v is None else v.__index__() for v in (p.start, p.stop, p.step)))
+        return p
+    if isinstance(p, (int, np.integer)) and not isinstance(p, (bool, np.bool_)):
+        return int(p)
+    if type(p) is TracedArray:
+        value = known(p)
+        if type(value) is not Value:
+            return operator.index(value)
+        if value in trace.program.constants:
+            p = trace.program.constants[value]
+        elif value.dtype == bool:
+            p = _mask(trace, p)
+        elif value.dtype.kind not in "iu":
+            raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        else:
+            return value
+    p = np.asarray(p)
+    if p.dtype == bool and not p.ndim:
+        if p:
+            return None  # a truth value adds a dimension
+        raise TracingError("x[False] is not available in a compiled function; take x[None][:0]")
+    if p.dtype == bool:
+        return list(map(trace.program.constant, np.nonzero(p)))
+    if p.size == 0 and p.dtype.kind == "f":
+        p = p.astype(np.int64)
+    if p.dtype.kind not in "iu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    return trace.program.constant(p)
+
+
+def _check_range(trace: Trace, places: list[Any], shape: Shape, error: Function) -> None:
+    for axis, (p, n) in enumerate(zip(places, shape, strict=True)):
+        if type(p) is Value and not (p.bounds and -n <= p.bounds[0] and p.bounds[1] < n):
+            index = trace.array(p)
+            require(within(index.astype(np.int64), -n, n), error, index, axis, shape)
+
+
+def _place(p: Any, axis: int, shape: Shape, error: Function) -> Any:
+    n = shape[axis]
+    if type(p) is int:
+        require(-n <= p < n, error, p, axis, shape)
+        return p % n
+    if type(p) is slice:
+        start, stop, step = p.indices(n)
+        count = len(range(start, stop, step))
+        if not count:
+            return slice(0, 0, 1)
+        end = start + count * step if step > 0 else start + (count - 1) * step - 1
+        return slice(start, min(end, n) if step > 0 else None if end < 0 else end, step)
+    return p
+
+
+def _viewed(shape: Shape, places: tuple[Any, ...]) -> Shape:
+    out, sizes = [], iter(shape)
+    for p in places:
+        if p is None:
+            out.append(1)
+            continue
+        n = next(sizes)
+        if type(p) is slice:
+            out.append(len(range(*p.indices(n))))
+    return tuple(out)
+
+
+def _joint_shape(places: tuple[Any, ...]) -> Shape:
+    """What the arrays in an index broadcast to; NumPy's own error if they do not."""
+    arrays = tuple(np.zeros(p.shape, np.intp) for p in places if type(p) is Value)
+    return np.empty((1,) * len(arrays))[arrays].shape
+
+
+def _taken(shape: Shape, places: tuple[Any, ...]) -> Shape:
+    sample = np.broadcast_to(np.False_, tuple(max(n, 1) for n in shape))
+    index = mapped(places, lambda v: np.zeros(v.shape, np.int64))
+    return sample[index].shape if all(shape) else np.empty(shape, bool)[index].shape
+
+
+@Trace.means(np.take)
+def _take(trace: Trace, a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+    a = trace.as_array(a)
+    if axis is None:
+        a, axis = np.reshape(a, (-1,)), 0
+    return a[(*(slice(None),) * axis_of(axis, a.ndim), indices)]
+
+
+@Trace.means(np.take_along_axis)
+def _take_along_axis(trace: Trace, arr: Any, indices: Any, axis: Any = -1) -> Any:
+    arr, indices = trace.as_array(arr), trace.as_array(indices)
+    if axis is None:
+        return np.reshape(arr, (-1,))[indices]
+    return arr[along(arr.shape, indices, axis_of(axis, arr.ndim))]
+
+
+def along(shape: Shape, indices: Any, axis: int) -> tuple[Any, ...]:
+    grid: list[Any] = list(np.ogrid[tuple(slice(n) for n in shape)])
+    grid[axis] = indices
+    return tuple(grid)
+
+
+@Trace.means(np.ufunc.at)
+def _add_into(trace: Trace, ufunc: Any, x: Any, index: Any, value: Any = None) -> None:
+    if type(x) is not TracedArray:
+        raise TracingError(
+            f"np.{ufunc.__name__}.at into an array made outside of the compiled function, at\n  "
+            f"{line_of(*here())}\nMake it inside with np.zeros_like(x) of an argument."
+        )
+    if ufunc is not np.add:
+        raise TracingError(f"np.{ufunc.__name__}.at is not available in a compiled function")
+    x.become(added(x.trace, x.value, index, value))
+
+
+def added(trace: Trace, x: Value, index: Any, value: Any) -> Value:
+    """What `x` holds after `np.add.at(x, index, value)`."""
+    places, _ = index_of(trace, x.shape, index)
+    v = trace.cast(trace.operand(value), x.dtype)
+    return trace.record(operations.added, (x, places, v), x.shape, x.dtype)
+
+
+# ---- places of the rules ----------------------------------------------------------------------
+
+
+@Trace.means(indexing.add_at, indexing.add_rows)
+def _add_at(trace: Trace, g: Any, index: Any, shape: Any) -> Any:
+    g, shape = trace.as_array(g), tuple(shape)
+    zeros = trace.record(operations.full, (shape, 0, g.dtype), shape, g.dtype)
+    places, basic = index_of(trace, zeros.shape, index)
+    if basic:
+        out = trace.array(zeros)
+        out[index] = g
+        return out
+    args = (zeros, places, g.value)
+    return trace.array(trace.record(operations.added, args, zeros.shape, g.dtype))
+
+
+@Trace.means(indexing.scatter_add)
+def _scatter_add(trace: Trace, g: Any, index: Any, shape: Any, axis: int) -> Any:
+    return _add_at(trace, g, indexing._grid(index, axis), shape)
+
+
+@Trace.means(indexing.put_along_axis)
+def _put_along_axis(trace: Trace, g: Any, indices: Any, shape: Any, axis: Any) -> Any:
+    if axis is None:
+        return np.reshape(_add_at(trace, g, indices, (math.prod(shape),)), shape)
+    return _add_at(trace, g, along(shape, indices, axis_of(axis, len(shape))), shape)
+
+
+@Trace.means(indexing.unpick)
+def _unpick(trace: Trace, g: Any, index: Any, shape: Any, axis: int) -> Any:
+    axis = axis % len(shape)
+    rows = math.prod(g.shape)
+    at = (np.arange(rows), np.reshape(index, (-1,)))
+    out = _add_at(trace, np.reshape(g, (-1,)), at, (rows, shape[axis]))
+    return np.moveaxis(np.reshape(out, (*g.shape, shape[axis])), -1, axis)

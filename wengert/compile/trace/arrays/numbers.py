@@ -1,0 +1,106 @@
+"""Python's numbers in a trace: what `x.item()`, `float(x)` and `int(x)` make of a traced array.
+
+Such a number is a value of the program like any other, of one of Python's classes, and each call
+computes it. Only what Python decides by it is an error, or makes it known (`Trace.decide`): a
+branch, an index, a text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.autograd.operands import unsuited
+from wengert.compile.program.program import Value
+from wengert.compile.trace.arrays import ints
+from wengert.dispatch import require
+
+NUMBERS = (float, int, complex)
+"""Classes that make a number of what they are called with."""
+
+COMPUTED = 2**53
+"""An int that is computed lies below, unless its dtype says more: it has room for what follows."""
+
+
+def class_of(x: Any) -> type:
+    """The class of what a traced array stands for."""
+    if x.weak:
+        return _class_of_items(x.dtype)
+    return x.dtype.type if x.single else np.ndarray
+
+
+def _class_of_items(dtype: np.dtype[Any]) -> type:
+    if dtypes.is_inexact(dtype):
+        return complex if dtype.kind == "c" else float
+    return bool if dtype.kind == "b" else int
+
+
+def item_of(x: Any) -> Any:
+    """What `.item()` makes of a traced array."""
+    if x.size != 1:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")
+    return number_of(x, _class_of_items(x.dtype))
+
+
+def converted(x: Any, kind: type) -> Any:
+    """What calling one of these classes with a traced array makes."""
+    if x.size != 1:
+        raise TypeError("only length-1 arrays can be converted to Python scalars")
+    if x.dtype.kind == "c" and kind is not complex:
+        return kind(x)
+    return number_of(x, kind)
+
+
+def number_of(x: Any, kind: type, limit: int = COMPUTED) -> Any:
+    """The number of one of Python's classes that a traced array holds, or is rounded to.
+
+    An int is known to lie in an interval, as one that is an argument: the dtype's, or one up to
+    `limit`, which each call checks.
+    """
+    if x.shape:
+        x = np.reshape(x, ())
+    if x.weak and class_of(x) is kind:
+        return x
+    if kind is not int:
+        return x.trace.number_like(x, kind)
+    bounds = x.value.bounds or _range_of(x.dtype)
+    if bounds is None:
+        require(np.logical_not(np.isnan(x)), ValueError, "cannot convert float NaN to integer")
+        require(np.isfinite(x), OverflowError, "cannot convert float infinity to integer")
+        x = np.trunc(x)
+    if bounds is None or max(map(abs, bounds)) > limit:
+        bounds = -limit, limit
+        require((x >= -limit) & (x <= limit), OverflowError, _too_large(limit))
+    number = x.trace.number_like(x, int)
+    number.value.bounds = bounds
+    return number
+
+
+def _range_of(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "b":
+        return 0, 1
+    return ints.range_of(dtype) if dtype.kind in "iu" else None
+
+
+def _too_large(limit: int) -> str:
+    return (
+        f"an int that a compiled function computes is larger than {limit}, and what follows of it "
+        "might have no room in 64 bits. Leave the function uncompiled."
+    )
+
+
+def check_exponent(trace: Any, exponent: Any, of_user: bool) -> None:
+    """NumPy has no negative powers of ints, and says so if it meets one; so do tensors, unless
+    the call stands in the user's code.
+    """
+    constants = trace.program.constants
+    known = constants.get(exponent) if type(exponent) is Value else exponent
+    if known is not None and np.all(known >= 0):
+        return
+    error: Exception = ValueError("Integers to negative integer powers are not allowed.")
+    if not of_user:
+        error = unsuited("pow", error, ())
+    holds = trace.array(exponent) >= 0 if type(exponent) is Value else np.bool_(False)
+    require(trace.as_array(holds), type(error), *error.args)

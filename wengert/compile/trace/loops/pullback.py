@@ -1,0 +1,67 @@
+"""The derivative of a traced function is traced with it: cotangents of its results, pulled back.
+
+What runs backward is cut from the program later (`program/partition.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from wengert.autograd.differentiate import grad
+from wengert.compile.program.program import Value
+from wengert.compile.trace.capture import Capture
+from wengert.compile.trace.world.places import Cotangent, Known, Place
+from wengert.errors import FreedGraphError, InplaceError, ModifiedError, WengertError
+from wengert.history import modes
+from wengert.tensor import Tensor, current_node
+
+
+@dataclass
+class Pulled:
+    """What the derivative is of, by what, and the traced arrays of the gradients."""
+
+    outs: list[Tensor] = field(default_factory=list)
+    cotangents: list[Value] = field(default_factory=list)
+    leaves: list[Place] = field(default_factory=list)
+    gradients: list[Any] = field(default_factory=list)
+    refusal: WengertError | None = None
+    """Why nothing could be pulled back: what whoever tries gets to see."""
+
+
+def pull_back(capture: Capture, *results: Any) -> Pulled:
+    """Pull traced cotangents of the results back to everything that requires grad."""
+    tensors = [t for t in capture.back.tensors_in(*results) if capture.back.is_made(t)]
+    outs = list({id(t): t for t in tensors if current_node(t) is not None}.values())
+    if not outs or not modes.is_grad_enabled():
+        return Pulled()
+    leaves: list[tuple[Place, Tensor]] = [
+        (s.place, s.tensor) for s in capture.passed.stand_ins.values() if s.tensor.requires_grad
+    ]
+    outer = [f.tensor for f in capture.outside.tensors.values() if f.is_differentiable()]
+    leaves += [(Known(tensor), tensor) for tensor in outer]
+    if not leaves:
+        return Pulled()
+    values = [
+        capture.inputs.add(Cotangent(k), t._array.shape, t._array.dtype, f"g{k}")
+        for k, t in enumerate(outs)
+    ]
+    for tensor in outer:
+        capture.outside.history(tensor)._node.extras = None  # its hooks run when gradients arrive
+    gs = [capture.trusted(value) for value in values]
+    count = len(capture.program.statements)
+    try:
+        gradients = grad(outs, [t for _, t in leaves], gs, allow_unused=True, retain_graph=True)
+    except FreedGraphError:
+        refusal: WengertError = FreedGraphError(
+            "Trying to backward through the graph of a compiled function a second time: the "
+            "function has called backward() itself, which freed it. Return the gradient, or leave "
+            "the call of backward() to the caller."
+        )
+    except (ModifiedError, InplaceError) as error:
+        refusal = error.with_traceback(None)
+    else:
+        pairs = [(p, g) for (p, _), g in zip(leaves, gradients, strict=True) if g is not None]
+        return Pulled(outs, values, [p for p, _ in pairs], [g._array for _, g in pairs])
+    del capture.program.statements[count:]  # some of the way back was there
+    return Pulled(refusal=refusal)

@@ -1,0 +1,186 @@
+"""Calls that answer differently each time: of random generators, and clocks.
+
+Each is a statement, which is carried out when the program runs, in the order of the calls.
+"""
+
+from __future__ import annotations
+
+import atexit
+import copy
+import ctypes
+import functools
+import os
+import pickle
+import random
+import re
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.program.program import Value
+from wengert.compile.trace.arrays.array import values_of
+from wengert.compile.trace.arrays.numbers import COMPUTED, number_of
+from wengert.compile.trace.arrays.opaque import like, zeros
+from wengert.compile.trace.observe.objects import CHANGEABLE
+from wengert.compile.trace.world import watch
+from wengert.compile.trace.world.places import Known, Place
+
+GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+_CLOCKS = frozenset(
+    getattr(time, name + unit)
+    for name in ("time", "perf_counter", "monotonic", "process_time", "thread_time")
+    for unit in ("", "_ns")
+)
+_UNREPEATABLE = frozenset(
+    {
+        *(
+            input,
+            os.read,
+            os.urandom,
+            uuid.uuid1,
+            uuid.uuid4,
+            time.localtime,
+            time.gmtime,
+            time.ctime,
+        ),
+        *(getattr(np.random, f"{verb}_bit_generator") for verb in ("get", "set")),
+    }
+)
+_SEEDED = frozenset({np.random.default_rng, *GENERATORS})
+EVERYWHERE = np.random.rand.__self__, random.random.__self__  # type: ignore[attr-defined]
+"""The generators that all of a process draws from."""
+_NUMPYS = {
+    np.random.seed: EVERYWHERE[0].seed,
+    np.random.ranf: EVERYWHERE[0].random_sample,
+    np.random.sample: EVERYWHERE[0].random_sample,
+}
+"""Functions of NumPy's generator that are no methods of it."""
+ASKS_FILES = {
+    id(getattr(os, name, None)): name
+    for name in ("open", "stat", "lstat", "listdir", "scandir", "access", "getcwd", "readlink")
+} | {id(open): "open"}
+"""Functions that ask the system for files, which may be others at each call, by id."""
+SYSTEM = frozenset({id(sys.modules[os.name]), id(sys.modules["_signal"]), id(atexit)})
+"""Modules whose functions act on the system, by id: what they do would be done again by asking."""
+_ASKING = re.compile(
+    "get|is|sched_get|sysconf|confstr|fpathconf|pathconf|W|urandom|cpu_count|uname|times|fspath"
+    "|fstat|strerror|device_encoding|_path|ctermid|ttyname|tcget|major|minor|default_int"
+)
+"""How the names begin of those that only ask."""
+
+
+def acts(function: Any) -> bool:
+    """Whether a function in C does more than answer, if it is one of those that are told of."""
+    around = id(function.__self__)
+    return (
+        around not in SYSTEM or id(function) in ASKS_FILES or not _ASKING.match(function.__name__)
+    )
+
+
+_STAMPS = 2**62 - 1
+"""What a clock says in nanoseconds lies below."""
+
+
+def drawn(callee: Any, args: Any, named: Any, world: Any) -> Callable[..., Any] | None:
+    """What is called in the place of such a callable; None for all others."""
+    if type(callee) is type(np.random.seed):
+        callee = _NUMPYS.get(callee, callee)
+    around = getattr(callee, "__self__", None)
+    if around is EVERYWHERE[0] or (isinstance(around, GENERATORS) and world.is_outside(around)):
+        return getattr(Numbers(world, Known(around)), callee.__name__)
+    if args and isinstance(args[0], GENERATORS) and world.is_outside(args[0]):
+        draw = getattr(Numbers(world, Known(args[0])), callee.__name__)
+        return lambda _, *rest, **named: draw(*rest, **named)  # a method in the class: Cython's
+    try:
+        if callee in _CLOCKS:
+            return getattr(Numbers(world, Known(time)), callee.__name__)
+        anew = callee in _SEEDED and not args and not named
+        if callee not in _UNREPEATABLE and not anew:
+            return None
+    except TypeError:  # what cannot be hashed
+        return None
+    return world.refuse(f"{callee.__name__}() is called")
+
+
+def where_numpy_stands() -> bytes:
+    """What a draw from NumPy's generator of all changes, as functions of other libraries do."""
+    everywhere = EVERYWHERE[0]
+    generator = everywhere._bit_generator
+    if type(generator) is not np.random.MT19937:  # of a program that called set_bit_generator
+        return pickle.dumps(everywhere.get_state(legacy=False))
+    return ctypes.string_at(generator.ctypes.state_address, _MERSENNE)
+
+
+_MERSENNE = 4 * 625
+"""Bytes: the state's 624 words, and where in them the next draw begins."""
+
+
+class Numbers:
+    """What stands for a generator, or a clock, at a place: its methods draw in the program."""
+
+    def __init__(self, world: Any, place: Place) -> None:
+        self._world = world
+        self._place = place
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        return functools.partial(_draw, self._world, Draw(self._place, method))
+
+
+class Draw:
+    """Calls a method of what is at a place, each time that the program runs."""
+
+    draws = True
+    __module__ = "wengert"
+
+    def __init__(self, place: Place, method: str) -> None:
+        self.place = place
+        self.method = method
+        self.__name__ = f"draw_{method}"
+        self.like: Any = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self.place.read(()), self.method)(*args, **kwargs)
+
+    def result(self, *args: Any, **kwargs: Any) -> Any:
+        """Another result of this shape, dtype and class, that draws nothing from the generator."""
+        with watch.aside():
+            owner = self.place.read(())
+            owner = owner if owner is time else copy.deepcopy(owner)
+            self.like = getattr(owner, self.method)(*args, **kwargs)
+        return self.like
+
+
+def done(world: Any, generator: Any, name: str, args: Any) -> Any:
+    """Write down what one of wengert's generators does with its state; the state is bytes."""
+    if name in ("_begin", "_restore"):
+        draw = Draw(Known(generator), name)
+        world.trace.append(draw, values_of(world.trace, args), {}, [])
+        return None
+    return getattr(Numbers(world, Known(generator)), name)(*args)
+
+
+def _draw(world: Any, draw: Draw, /, *args: Any, **kwargs: Any) -> Any:
+    """Write down a draw; what it makes is a number if that is what the method makes.
+
+    A method that makes nothing has changed the generator, unless it was given what it may change.
+    """
+    given, named = values_of(world.trace, args), values_of(world.trace, kwargs)
+    changed = any(isinstance(x, (*CHANGEABLE, Value)) for x in (*given, *named.values()))
+    if like(draw, given, named, zeros) is None and not changed:
+        world.trace.append(draw, given, named, [])
+        return None
+    if draw.like is None:
+        world.refuse(f"{draw.method}() of a generator from outside is called")
+    draws = world.trace.otherwise(draw, args, kwargs)
+    sample = draw.like
+    if not isinstance(sample, float | int | np.generic | np.ndarray):
+        world.refuse(f"{draw.method}() of a generator from outside is called")
+    if isinstance(sample, float | int) and not isinstance(sample, np.generic):
+        clock = draw.place.read(()) is time
+        return number_of(draws, type(sample), _STAMPS if clock else COMPUTED)
+    draws.single = isinstance(sample, np.generic)
+    return draws

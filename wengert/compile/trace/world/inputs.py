@@ -1,0 +1,357 @@
+"""What a traced program reads: its inputs, and where each is found at a call.
+
+Arguments become traced arrays and tensors before the function runs; arrays, and tensors from
+outside, when it meets them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert import dtypes
+from wengert.compile.program.program import Makers, Program, Value, mapped
+from wengert.compile.trace.arrays.array import Trace, TracedArray
+from wengert.compile.trace.arrays.identity import ByIdentity
+from wengert.compile.trace.arrays.ints import Bounds, cuts, interval
+from wengert.compile.trace.arrays.refusals import undecided
+from wengert.compile.trace.arrays.storage import Storage
+from wengert.compile.trace.world import watch
+from wengert.compile.trace.world.places import (
+    Argument,
+    Bits,
+    Cotangent,
+    Gradient,
+    Guard,
+    Known,
+    Offset,
+    Place,
+    is_outside,
+    key_of,
+)
+from wengert.errors import TracingError
+from wengert.history.location import here, line_of
+from wengert.history.node import AccumulateGrad
+from wengert.tensor import INFERENCE, Tensor, bare
+
+CUTS = 16
+"""Where an int decides more than so many things, it has to be known."""
+
+
+Asked = Argument | Gradient | Offset
+"""What a signature may know of an argument: all of it, that it has a gradient, or where it lies."""
+
+
+class Retraced(Exception):
+    """The trace has to begin again, and to know something."""
+
+
+class Specialize(Retraced):
+    """What is at a place becomes part of the signature: a number that decides something, a tensor
+    that the function finds in its surroundings too, or something that is asked of an argument.
+
+    `code` and `at` tell the user's line.
+    """
+
+    def __init__(self, place: Asked) -> None:
+        self.place = place
+        self.code, self.at = here()
+
+
+class Fixed(Retraced):
+    """A tensor that is fetched from this place is met otherwise too: it stays what it is."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+
+
+class Cut(Retraced):
+    """An int at this place decides something: it matters between which of these it is."""
+
+    def __init__(self, place: Place, cuts: set[int]) -> None:
+        self.place = place
+        self.cuts = cuts
+
+
+class Varying(Retraced):
+    """The function keeps something at these places for its next call: they are fetched from."""
+
+    def __init__(self, places: dict[Any, Place]) -> None:
+        self.places = places
+
+
+class Inputs:
+    """A program's inputs and the places where they are found.
+
+    A trace asks this what to do with arrays and numbers that are not its own. Nothing here holds a
+    traced array, which holds its trace: so when a trace ends, no cycle keeps it.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        makers: Makers,
+        cuts: Mapping[Any, set[int]],
+        asked: Mapping[Asked, Any],
+    ) -> None:
+        self.program = program
+        self.maker = makers.of
+        self.asked = asked
+        """What the signature knows of arguments."""
+        self.cuts = cuts
+        """Of the intervals of ints, by the key of the place."""
+        self.places: dict[Value, Place] = {}
+        self.numbers: dict[Value, float] = {}
+        """Inputs that are numbers, as they are now."""
+        self.decisive: list[Guard] = []
+        """What numbers must be, since they have decided something."""
+        self.met: dict[int, tuple[Any, Any, Value]] = {}
+        """Plain arrays that met traced ones, by id, with copies of what they held."""
+        self.kept: ByIdentity[Storage, np.ndarray[Any, Any]] = ByIdentity()
+        """State made in the trace, for later calls to go on with."""
+        self.begun: list[tuple[Any, Any]] = []
+        """Where it is kept."""
+
+    def add(self, place: Place, shape: Any, dtype: Any, name: str, weak: bool = False) -> Value:
+        dtype = dtypes.canonical(dtype) if dtype.isnative else dtype
+        value = self.program.input(shape, dtype, name, weak)
+        self.places[value] = place
+        return value
+
+    def number(self, place: Place, number: Any, name: str) -> Value:
+        """A number that is the caller's to change: Python's, or NumPy's."""
+        weak = not isinstance(number, np.generic)
+        value = self.add(place, (), np.dtype(type(number)), name, weak)
+        value.bounds = self.interval(place, number) if type(number) is int else None
+        self.numbers[value] = number
+        return value
+
+    def interval(self, place: Place, n: int) -> Bounds | None:
+        """That of an int which is an input; None for one that has to be known."""
+        return interval(n, self.cuts.get(key_of(place), ()))
+
+    # ---- what a trace asks ----------------------------------------------------------------------
+
+    def external(self, array: np.ndarray[Any, Any]) -> Value:
+        """The value of a plain array that meets a traced one: by reference, unless it is ours."""
+        known = self.met.get(id(array))
+        if known is not None and _equal(known[1], array):
+            return known[2]
+        if not dtypes.is_number(array.dtype) or array.dtype.byteorder == ">":
+            raise TracingError(
+                f"an array of dtype {array.dtype} in a compiled function at\n  {line_of(*here())}\n"
+                "Convert it to numbers of the machine's byte order first, e.g. x.astype(float)."
+            )
+        value = Value(array.shape, dtypes.canonical(array.dtype))
+        self.met[id(array)] = array, array.copy(), value
+        self.program.constants[value] = array
+        return value
+
+    def is_outside(self, array: np.ndarray[Any, Any]) -> bool:
+        """Whether a plain array was met, which somebody outside may have."""
+        return id(array) in self.met
+
+    def decide(self, x: TracedArray, what: str) -> Any:
+        """A number that the trace needs now: known only if settings and arguments decide it."""
+        if what == "bool()":
+            self._cut(*cuts(x.value, self.maker(x.value)))
+            if x.value.bounds is not None and not x.value.bounds[0] <= 0 <= x.value.bounds[1]:
+                return True
+        return self._decided(x.value, lambda: undecided(x, what))
+
+    def _decided(self, value: Value, fail: Any) -> Any:
+        """The number that `value` is, on condition that what it depends on stays as it is."""
+        if value in self.program.constants:
+            return self.program.constants[value]
+        if value in self.numbers:
+            return self._decisive(value)
+        if self._is_array_outside(value):
+            return self._guarded(value)
+        maker = self.maker(value)
+        if maker is None or getattr(maker.function, "draws", False):
+            return fail()
+        args = mapped(maker.args, lambda v: self._decided(v, fail))
+        return maker.function(*args, **maker.kwargs)
+
+    def _cut(self, value: Value, at: set[int]) -> None:
+        """Let an input decide something by its interval, which is cut there."""
+        if value.bounds is not None and value in self.numbers:
+            low, high = value.bounds
+            place = self.places[value]
+            if len(self.cuts.get(key_of(place), ())) < CUTS and any(low < n <= high for n in at):
+                raise Cut(place, at)
+
+    def _decisive(self, value: Value) -> float:
+        place, number = self.places[value], self.numbers[value]
+        if isinstance(place, Argument):
+            raise Specialize(place)
+        if value.bounds is not None:
+            raise Fixed(place)
+        self.decisive.append(Guard(place, number))
+        return number
+
+    def offset(self, value: Value) -> int:
+        """Where in its storage an array begins that the program reads."""
+        place = Offset(self.places[value])
+        if not is_outside(place):
+            if place not in self.asked:
+                raise Specialize(place)
+            return int(self.asked[place])
+        with watch.aside():
+            offset = int(place.read(()))
+        self.decisive.append(Guard(place, offset))
+        return offset
+
+    def _is_array_outside(self, value: Value) -> bool:
+        """Whether this is a plain array from outside, as it is at the call."""
+        place = self.places.get(value)
+        if place is None or isinstance(place, Argument | Cotangent | Gradient):
+            return False
+        return isinstance(place.read(()), np.ndarray)
+
+    def _guarded(self, value: Value) -> np.ndarray[Any, Any]:
+        """The numbers of an array from outside, on condition that they stay what they are."""
+        place = self.places[value]
+        self.decisive.append(Guard(Bits(place), Bits(place).read(())))
+        return place.read(()).copy()
+
+    def keep(self, array: np.ndarray[Any, Any], mapping: Any, key: Any) -> Storage:
+        """What stands for `array`, which a tensor in `mapping[key]` is about to hold."""
+        value = self.program.input(array.shape, array.dtype, str(key))
+        storage = Storage.given(value, array)
+        self.kept[storage] = array
+        self.begun.append((mapping, key))
+        return storage
+
+    def kept_array(self, array: Any) -> np.ndarray[Any, Any] | None:
+        """The array itself, if this is a traced one that stands for what is kept."""
+        whole = type(array) is TracedArray and not array.path
+        return self.kept.get(array.storage) if whole else None
+
+    # ---- the end --------------------------------------------------------------------------------
+
+    def adopt(self, named: set[int]) -> None:
+        """Arrays that somebody outside has are read at each call; others are constants.
+
+        `named` has the ids of those that a guard holds.
+        """
+        for key in list(self.met):
+            array, copy, value = self.met.pop(key)
+            changed = not _equal(copy, array)
+            self.program.constants[value] = copy
+            # Held by this loop, and as getrefcount's own argument.
+            held = key in named or (sys.getrefcount(array) > 2 and array.base is None)
+            if held and array.flags.writeable and not changed:
+                del self.program.constants[value]
+                self.program.inputs.append(value)
+                self.program.names[value] = f"array_{len(self.places)}"
+                self.places[value] = Known(array)
+
+    def keep_used(self, joint: bool) -> None:
+        """Drop inputs that no statement reads; a derivative's cotangents are all given."""
+        program = self.program
+        used = {v for s in program.statements for v in s.inputs}
+        used |= {*program.outputs, *program.updates, *program.updates.values()}
+        program.inputs = [
+            v
+            for v in program.inputs
+            if v in used
+            or v.bounds is not None  # which it is good for
+            or (joint and isinstance(self.places[v], Cotangent))
+        ]
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+# ---- what is fetched at each call ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StandIn:
+    """A tensor in the place of one that is fetched at each call: an argument, or state."""
+
+    place: Place
+    given: Tensor
+    tensor: Tensor
+    traced: TracedArray
+
+
+class Passed:
+    """What each call fetches, and what the function gets for it."""
+
+    def __init__(self, trace: Trace, inputs: Inputs, numbers: dict[int, int]) -> None:
+        self.trace = trace
+        self.inputs = inputs
+        self.numbers = numbers
+        """Of the arguments that are tensors, by id."""
+        self.arrays: dict[Any, tuple[Place, TracedArray]] = {}
+        """By the key of the place."""
+        self.stand_ins: ByIdentity[Tensor, StandIn] = ByIdentity()
+        """By the tensor that stands there."""
+        self.containers: dict[int, tuple[Any, Argument]] = {}
+        """By the id of what stands for a container among the arguments: where that is."""
+        self._by_place: dict[Any, StandIn] = {}
+        self._numbers: dict[Any, TracedArray] = {}
+
+    def array(self, place: Place, array: Any, same: Place | None = None) -> TracedArray:
+        """A traced array for one that is fetched; that of the place `same` if it is given."""
+        dtype = array.dtype
+        if not dtypes.is_number(dtype) or dtype.itemsize > 16 or dtype.char in "gG":
+            raise TracingError(
+                f"an argument of a compiled function is an array of dtype {dtype}; those "
+                "hold integers, truth values, and floating-point and complex numbers of up to 64 "
+                "bits per part. Convert it, e.g. with x.astype(float), or leave the function "
+                "uncompiled."
+            )
+        known = self.arrays.get(key_of(place if same is None else same))
+        if known is not None:
+            traced = known[1]
+        else:
+            value = self.inputs.add(place, array.shape, array.dtype, _name(place))
+            traced = TracedArray(self.trace, Storage.given(value, array), ())
+        self.arrays[key_of(place)] = place, traced
+        return traced
+
+    def tensor(self, place: Place, tensor: Tensor, same: Place | None = None) -> Tensor:
+        """A tensor in the place of one that is fetched."""
+        known = self._by_place.get(key_of(place if same is None else same))
+        if known is not None and known.given is tensor:
+            self._by_place[key_of(place)] = known
+            return known.tensor
+        traced = self.array(place, tensor._array, same)
+        leaf = bare(type(tensor), traced)
+        if tensor.requires_grad:
+            leaf._node = AccumulateGrad(leaf)
+        if tensor.is_inference():
+            leaf._origin = INFERENCE
+        stand_in = StandIn(place, tensor, leaf, traced)
+        self.stand_ins[leaf] = self._by_place[key_of(place)] = stand_in
+        return leaf
+
+    def number(self, place: Place, x: Any) -> TracedArray:
+        known = self._numbers.get(key_of(place))
+        if known is None:
+            value = self.inputs.number(place, x, _name(place))
+            known = self._numbers[key_of(place)] = self.trace.array(value)
+            known.single = not known.weak
+        return known
+
+    def place_of(self, array: TracedArray) -> Place | None:
+        """Where this is fetched from, if it is the array of one that is no tensor."""
+        keys = (key for key, (_, traced) in self.arrays.items() if traced is array)
+        key = next((key for key in keys if key not in self._by_place), None)
+        return None if key is None else self.arrays[key][0]
+
+    def stand_in_for(self, tensor: Tensor) -> StandIn | None:
+        """What stands for this tensor."""
+        return next((s for s in self.stand_ins.values() if s.given is tensor), None)
+
+
+def _name(place: Place) -> str:
+    return f"x{place.number}" if isinstance(place, Argument) else "state"

@@ -1,0 +1,73 @@
+"""What goes through an object of a library, as a loop does: what that gives is asked again."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from wengert.compile.trace.observe.objects import ATOMS
+from wengert.compile.trace.observe.users import is_users_class
+from wengert.compile.trace.world.asking import Asked, Asking
+from wengert.compile.trace.world.readings import Made, Step, is_asked
+from wengert.errors import TracingError
+from wengert.history.location import here, line_of
+
+
+class Iterating(Asking):
+    """The objects that one trace goes through."""
+
+    def _trusted(self, callee: Any, args: Any, named: Any) -> Any:
+        if _goes_through(callee) and not self.telling:
+            args = tuple(map(self.whole, args))
+        return super()._trusted(callee, args, named)
+
+    def whole(self, value: Any) -> Any:
+        """What goes through an object of a library gets what it gives now, which is asked."""
+        is_made = id(value) in self.made
+        if self.telling or not (is_made or (self.is_outside(value) and is_asked(value))):
+            return super().whole(value)
+        if not hasattr(type(value), "__iter__") or (not is_made and isinstance(value, Iterator)):
+            return super().whole(value)
+        given = items_of(value)
+        if len(given) == _MANY:
+            raise TracingError(
+                f"a {type(value).__name__} is gone through in a compiled function, at\n"
+                f"  {line_of(*here())}\nIt gives more than {_MANY - 1} items, or never ends. Go "
+                "through it before the call, and pass a list."
+            )
+        if any(type(x) not in ATOMS for x in given):
+            self.check_held(value)
+        step = self._step(items_of, (value,), {})
+        shared = all(type(x) in ATOMS or sys.getrefcount(x) > _ITEMS for x in given)
+        given = self._compare(Asked(None, items_of, step), given, shared)
+        self._note_items(step, given)
+        return super().whole(given)
+
+    def _note_items(self, step: Step, given: Any) -> None:
+        """Of what an object gives, the objects of a library may be asked in their turn."""
+        self._made(step, given)
+        number = len(self.steps) - 1
+        for k, x in enumerate(given):
+            if not self.is_outside(x) and (is_asked(x) or is_users_class(type(x))):
+                self._made(Step(operator.getitem, (Made(number, "tuple"), k), {}), x)
+
+
+_MANY = 10_001
+
+
+def items_of(x: Iterable[Any]) -> tuple[Any, ...]:
+    """What an object gives that is gone through."""
+    return (*itertools.islice(x, _MANY),)
+
+
+_ITEMS = 3
+"""References to an item that only a tuple holds which is gone through."""
+_GOING = (list, tuple, set, frozenset, zip, map, filter, enumerate)
+
+
+def _goes_through(callee: Any) -> bool:
+    """Whether a class of Python's goes through what it is given, now or later."""
+    return isinstance(callee, type) and (callee in _GOING or callee.__module__ == "itertools")

@@ -1,0 +1,476 @@
+"""Places: where a call finds what it reads, and puts what the function wrote.
+
+A *place* says how to come to an object: an argument, a known object, what a dictionary has under a
+key. All that a call does is said in terms of places: an `Array` or a `Number` read from one, a
+`Guard` on what must be there, and a `Write`. So one description gives what is fetched at each call,
+the condition on which a program may be used again, and the sentence that says why it may not.
+
+`call/entry/entries.py` makes a call of such a description.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from types import CellType, EllipsisType, FunctionType
+from typing import Any, get_args
+
+import numpy as np
+
+from wengert.arrays.memory import offset
+from wengert.compile.trace.observe.events import MISSING as MISSING
+from wengert.compile.trace.observe.objects import CONTAINERS, contents
+from wengert.compile.trace.observe.objects import PLAIN as PLAIN
+from wengert.compile.trace.observe.objects import same as same
+from wengert.compile.trace.observe.stubs import code_of
+from wengert.compile.trace.world.readings import Reading
+from wengert.compile.trace.world.state import held_by
+from wengert.dispatch import errors_pass
+from wengert.tensor import Tensor, wrap
+
+INT64 = -(2**63), 2**63 - 1
+
+
+def is_number(x: Any) -> bool:
+    """Whether an argument is a number that programs read: a float, or one of NumPy's."""
+    if isinstance(x, np.floating | np.integer | np.bool_):
+        return x.dtype.kind in "fiub" and x.dtype.isbuiltin == 1 and x.dtype.itemsize <= 8
+    return type(x) is float
+
+
+# ---- where --------------------------------------------------------------------------------------
+# `read` gives what is there now, for a call with these flattened arguments.
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """The argument of this number among the flattened ones."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return f"argument {self.number}"
+
+    def read(self, flat: Any) -> Any:
+        return flat[self.number]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """This very object: a tensor or an array that the function found around it."""
+
+    object: Any
+
+    def __str__(self) -> str:
+        x = self.object
+        return f"a tensor of shape {list(x.shape)}" if isinstance(x, Tensor) else _shown(x)
+
+    def read(self, flat: Any) -> Any:
+        return self.object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """What a dictionary has under a key: a global, an attribute, a setting."""
+
+    mapping: dict[Any, Any]
+    key: Any
+
+    def __str__(self) -> str:
+        return str(self.key)
+
+    def read(self, flat: Any) -> Any:
+        return self.mapping.get(self.key, MISSING)
+
+    def write(self, value: Any, flat: Any) -> None:
+        if value is MISSING:
+            self.mapping.pop(self.key, None)
+        else:
+            self.mapping[self.key] = value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Element:
+    """What a list has at an index."""
+
+    items: list[Any]
+    index: int
+
+    def __str__(self) -> str:
+        return f"element {self.index} of a list"
+
+    def read(self, flat: Any) -> Any:
+        return self.items[self.index] if self.index < len(self.items) else MISSING
+
+    def write(self, value: Any, flat: Any) -> None:
+        self.items[self.index] = value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Length:
+    """How many items a list, a dictionary or a set has."""
+
+    container: list[Any] | dict[Any, Any] | set[Any]
+
+    def __str__(self) -> str:
+        return f"the length of a {type(self.container).__name__}"
+
+    def read(self, flat: Any) -> Any:
+        return len(self.container)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contents:
+    """All that a container holds, in order; of a dictionary its keys, then what they lead to."""
+
+    container: Any
+
+    def __str__(self) -> str:
+        return f"what a {type(self.container).__name__} holds"
+
+    def read(self, flat: Any) -> Any:
+        return contents(self.container)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Presence:
+    """Whether a container has a key or an object an attribute."""
+
+    owner: Any
+    key: Any
+
+    def __str__(self) -> str:
+        return f"whether there is {self.key!r}"
+
+    def read(self, flat: Any) -> Any:
+        if isinstance(self.owner, CONTAINERS):
+            return self.key in self.owner
+        return hasattr(self.owner, self.key)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """All that an object of a library holds."""
+
+    owner: Any
+
+    def __str__(self) -> str:
+        return f"what a {type(self.owner).__name__} holds"
+
+    def read(self, flat: Any) -> Any:
+        return held_by(self.owner)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bits:
+    """The numbers in an array at a place."""
+
+    array: Place
+
+    def __str__(self) -> str:
+        return f"the numbers in {self.array}"
+
+    def read(self, flat: Any) -> Any:
+        x = self.array.read(flat)
+        return (x.shape, x.dtype.str, x.tobytes()) if isinstance(x, np.ndarray) else MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """How many elements of its storage come before the first of the array at a place."""
+
+    array: Place
+
+    def __str__(self) -> str:
+        return f"the storage offset of {self.array}"
+
+    def read(self, flat: Any) -> Any:
+        x = array_at(self.array, flat)
+        return offset(x) if isinstance(x, np.ndarray) else MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Whether errors of arithmetic, as divisions by zero, pass in this thread."""
+
+    def __str__(self) -> str:
+        return "whether errors of arithmetic pass, as np.seterr says,"
+
+    def read(self, flat: Any) -> Any:
+        return errors_pass()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Class:
+    """The class of an object."""
+
+    owner: Any
+
+    def __str__(self) -> str:
+        return f"the class of {_shown(self.owner)}"
+
+    def read(self, flat: Any) -> Any:
+        return type(self.owner)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Code:
+    """A function's code."""
+
+    function: FunctionType
+
+    def __str__(self) -> str:
+        return f"the code of {self.function.__name__}"
+
+    def read(self, flat: Any) -> Any:
+        return code_of(self.function)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """What a variable of an enclosing function holds."""
+
+    cell: CellType
+
+    def __str__(self) -> str:
+        return "a variable of an enclosing function"
+
+    def read(self, flat: Any) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return MISSING
+
+    def write(self, value: Any, flat: Any) -> None:
+        if value is MISSING:
+            del self.cell.cell_contents
+        else:
+            self.cell.cell_contents = value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attribute:
+    """An attribute of a known object, however it comes by it."""
+
+    owner: Any
+    name: str
+
+    def __str__(self) -> str:
+        if type(self.owner) is Reading:
+            return str(self.owner)
+        return f"{self.name} of {Known(self.owner)}"
+
+    def read(self, flat: Any) -> Any:
+        try:
+            return getattr(self.owner, self.name)
+        except Exception:  # the function itself meets it where it belongs
+            return MISSING
+
+    def write(self, value: Any, flat: Any) -> None:
+        if value is MISSING:
+            delattr(self.owner, self.name)
+        else:
+            setattr(self.owner, self.name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """The gradient of a tensor, a tensor or None."""
+
+    tensor: Place
+
+    def __str__(self) -> str:
+        return f"the gradient of {self.tensor}"
+
+    def read(self, flat: Any) -> Any:
+        return self.tensor.read(flat)._grad
+
+    def write(self, value: Any, flat: Any) -> None:
+        given = value is None or isinstance(value, Tensor)
+        self.tensor.read(flat)._grad = value if given else wrap(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Cotangent:
+    """The cotangent of a differentiable result: not there at the call, it comes from behind."""
+
+    number: int
+
+    def read(self, flat: Any) -> Any:
+        raise AssertionError(self)
+
+
+Place = (
+    Argument | Known | Item | Element | Length | Contents | Presence | State | Bits | Offset
+    | Arithmetic | Class | Code | Variable | Attribute | Gradient | Cotangent
+)  # fmt: skip
+
+
+def array_at(place: Place, flat: Any) -> Any:
+    """The array at a place, that of the tensor if there is one; or the number."""
+    x = place.read(flat)
+    return x._array if isinstance(x, Tensor) else x
+
+
+# ---- what is read -------------------------------------------------------------------------------
+# A buffer is a number: an entry of the table of addresses that the machine code is called with.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Array:
+    """An array in a buffer: in the machine's byte order, row-major and aligned.
+
+    With a `type` it is that of a Tensor of exactly this type, which has a history as `history`
+    says, or either way if that is None; else it is a numpy.ndarray. One that is `written` must be
+    writeable. One that comes in has other `strides` (in bytes) if they are given, any if that is
+    `...`, and is copied: programs are for one layout.
+    """
+
+    buffer: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    type: type[Tensor] | None = None
+    written: bool = False
+    history: bool | None = False
+    strides: tuple[int, ...] | EllipsisType | None = None
+    node: Any = None  # of one that goes out: the history that its Tensor has
+    origin: Any = None  # what inference mode has marked it with
+    scalar: bool = False  # of one that goes out: NumPy's number of no dimensions
+
+    @property
+    def nbytes(self) -> int:
+        count = self.dtype.itemsize
+        for n in self.shape:
+            count *= n
+        return int(count)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Number:
+    """A number of exactly this type, Python's or one of NumPy's; an int within these bounds."""
+
+    buffer: int
+    type: type[Any]
+    bounds: tuple[int, int] = INT64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Input:
+    """What a call reads: of this form, from this place.
+
+    `writes` is how often it writes to the tensor: by so much its version goes up. Nothing may have
+    written to it since the node at the place `since` was made.
+    """
+
+    place: Place
+    form: Array | Number
+    writes: int = 0
+    since: Argument | None = None
+
+
+# ---- what must hold -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guard:
+    """At a place must be this object; with `equal=False`, another one."""
+
+    place: Place
+    object: Any
+    equal: bool = True
+
+    def holds(self, flat: Any = ()) -> bool:
+        now = self.place.read(flat)
+        return same(now, self.object) is self.equal
+
+    def __str__(self) -> str:
+        other = "" if self.equal else "not "
+        return f"{self.place} was {other}{_shown(self.object)} and is {_shown(self.place.read(()))}"
+
+
+def unchanged(container: Any) -> Guard:
+    """A container holds what it does, in this order."""
+    return Guard(Contents(container), contents(container))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aliasing:
+    """What is read at `second` lies where that at `first` does, and may be the same object.
+
+    A program that was traced for one array reads it once; so it is for such calls only.
+    """
+
+    first: Place
+    second: Place
+    one_object: bool
+
+
+def is_outside(place: Place) -> bool:
+    """Whether a place is in the world around a function: no argument, nor anything of one."""
+    if isinstance(place, Gradient):
+        return is_outside(place.tensor)
+    if isinstance(place, Offset):
+        return is_outside(place.array)
+    return not isinstance(place, Argument | Cotangent)
+
+
+def key_of(place: Place | Any) -> Any:
+    """Equal for equal places: what one leads through, by identity, and its key or index."""
+    if type(place) not in _FIELDS:
+        return place if type(place) in (str, int) else id(place)
+    cls = type(place)
+    return cls, *[key_of(getattr(place, name)) for name in _FIELDS[cls]]
+
+
+_FIELDS = {cls: [field.name for field in fields(cls)] for cls in get_args(Place)}
+
+
+def _shown(x: Any) -> str:
+    has_text = x is MISSING or type(x) in PLAIN
+    return repr(x) if has_text else f"an object of class {type(x).__name__}"
+
+
+# ---- what goes out ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Among a call's results: the program's output of this number, a tensor or an array."""
+
+    number: int
+    tensor: bool = False
+    requires_grad: bool = False
+    leaf: bool = False  # made by the function to differentiate by
+    weak: bool = False  # a Python number
+    scalar: bool = False  # one of NumPy's
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Write:
+    """After a call a place holds the program's output of this number, or None."""
+
+    place: Gradient | Attribute
+    number: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Put:
+    """After a call a place holds this: a structure as a result's."""
+
+    place: Place
+    value: Any
+
+    def carry_out(self, value: Any, flat: Any) -> None:
+        self.place.write(value, flat)  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Did:
+    """After a call this method of a container is called, with arguments like a result."""
+
+    container: Any
+    method: str
+    value: Any
+
+    def carry_out(self, value: Any, flat: Any) -> None:
+        args, named = value
+        getattr(self.container, self.method)(*args, **named)

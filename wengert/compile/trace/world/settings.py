@@ -1,0 +1,135 @@
+"""Optimizers as a trace sees them: their settings are numbers that the program reads at each call.
+
+The groups that the library's code gets are copies, in which traced numbers stand for floats; those
+of the optimizer stay as they are. What is no float is a condition on later calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from wengert.compile.trace.arrays.array import Trace
+from wengert.compile.trace.arrays.identity import ByIdentity
+from wengert.compile.trace.world.inputs import Inputs
+from wengert.compile.trace.world.places import Guard, Item, is_number, key_of, unchanged
+from wengert.errors import TracingError
+
+Group = dict[str, Any]
+
+
+@dataclass(slots=True, eq=False)
+class Seen:
+    """The groups of an optimizer, what they hold, the copies, and what these held at first."""
+
+    optimizer: Any
+    groups: list[Group]
+    held: list[Group]
+    copies: list[Group]
+    given: list[Group]
+
+    def follow(self) -> None:
+        """Let the copies have what the function has put into the groups themselves."""
+        for group, held, copy, given in zip(
+            self.groups, self.held, self.copies, self.given, strict=True
+        ):
+            for key, setting in group.items():
+                if setting is not held.get(key):
+                    held[key] = copy[key] = given[key] = setting
+
+
+class Settings:
+    """The optimizers that one trace has met."""
+
+    def __init__(self, trace: Trace, inputs: Inputs) -> None:
+        self.trace = trace
+        self.inputs = inputs
+        self.written: Container[Any] = ()
+        """The keys of places that the function has written: what is there is not the caller's."""
+        self._seen: ByIdentity[Any, Seen] = ByIdentity()
+        self._made: ByIdentity[Any, None] = ByIdentity()
+        """Optimizers that the function makes: what they hold is their own."""
+
+    def groups_of(self, optimizer: Any, groups: Any) -> Any:
+        """`param_groups` is read."""
+        if optimizer in self._made or groups is None:
+            return groups
+        seen = self._seen.get(optimizer)
+        if seen is None:
+            seen = self._seen[optimizer] = self._see(optimizer, groups)
+        seen.follow()
+        return seen.copies
+
+    def may_set(self, optimizer: Any, before: Any) -> bool:
+        """Whether the function may set `param_groups`: if it makes the optimizer."""
+        if before is None:
+            self._made[optimizer] = None
+        return optimizer in self._made
+
+    def _see(self, optimizer: Any, groups: list[Group]) -> Seen:
+        copies = [
+            {key: self._traced(group, key, x, i) for key, x in group.items()}
+            for i, group in enumerate(groups)
+        ]
+        held, given = [*map(dict, groups)], [*map(dict, copies)]
+        return Seen(optimizer, groups, held, copies, given)
+
+    def _traced(self, group: Group, key: str, setting: Any, i: int) -> Any:
+        place = Item(group, key)
+        if not is_number(setting) or key_of(place) in self.written:
+            return setting
+        value = self.inputs.number(place, setting, f"{key}_{i}" if i else key)
+        return self.trace.array(value)
+
+    # ---- the end --------------------------------------------------------------------------------
+
+    def forgets(self, changed: Container[int]) -> bool:
+        """Whether the function has changed what an optimizer remembers; the ids of what it has
+        changed.
+        """
+        for seen in self._seen.values():
+            own = vars(seen.optimizer)
+            remembered = own["state"], *own["state"].values()
+            if key_of(Item(own, "state")) in self.written or any(
+                id(x) in changed for x in remembered
+            ):
+                return True
+        return False
+
+    def check(self) -> None:
+        """Settings are the caller's to change: what the function did to a copy would be lost."""
+        for seen in self._seen.values():
+            if len(seen.copies) != len(seen.given):
+                raise _changed("the list")
+            for copy, given in zip(seen.copies, seen.given, strict=True):
+                for key in copy.keys() | given.keys():
+                    if copy.get(key) is not given.get(key):
+                        raise _changed(repr(key))
+
+    def guards(self) -> Iterator[Guard]:
+        """What must be as it was: all but the floats."""
+        for seen in self._seen.values():
+            yield Guard(Item(vars(seen.optimizer), "param_groups"), seen.groups)
+            yield unchanged(seen.groups)
+            for group in seen.groups:
+                # A schedule may add items: what the function never saw is no condition.
+                items = group.items()
+                yield from (Guard(Item(group, key), x) for key, x in items if not is_number(x))
+                yield unchanged(group["params"])
+            yield from _remembered(seen.optimizer)
+
+
+def _remembered(optimizer: Any) -> Iterator[Guard]:
+    """The hooks of an optimizer, and where it looks for what it remembers of each tensor."""
+    for name in ("_before", "_after", "state"):
+        yield Guard(Item(vars(optimizer), name), vars(optimizer)[name])
+        yield unchanged(vars(optimizer)[name])
+    yield from map(unchanged, optimizer.state.values())
+
+
+def _changed(what: str) -> TracingError:
+    return TracingError(
+        f"a compiled function, or a schedule that it steps, changes {what} in an optimizer's "
+        "param_groups. Change settings between its calls: it reads them at each."
+    )

@@ -1,0 +1,162 @@
+"""What an object of a library holds, to its depth: all that its methods may go by.
+
+The library's code is not observed, so nobody knows what a method reads. Whatever it is, the object
+leads to it. So all of it is looked at: attributes, items, the bytes of what has memory, and of what
+C keeps to itself that which pickle would be told.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import weakref
+from collections.abc import Iterator
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.trace.arrays.array import TracedArray
+from wengert.compile.trace.observe.events import MISSING
+from wengert.compile.trace.observe.objects import (
+    ATOMS,
+    CHANGEABLE,
+    CONTAINERS,
+    Held,
+    contents,
+    held_in,
+    own_attribute,
+    static,
+)
+from wengert.functions.random import Generator
+from wengert.history.surroundings import DECIDING, KNOWING, SETTINGS
+from wengert.tensor import Tensor
+
+_ITSELF = (
+    *(type, ModuleType, FunctionType, BuiltinFunctionType, Tensor, Generator, TracedArray),
+    *(
+        np.random.Generator,
+        np.random.RandomState,
+        np.dtype,
+        np.ufunc,
+        type(np.concatenate),
+        np.generic,
+    ),
+)
+"""Classes of objects of which nothing is asked here: they do not change, or are known otherwise."""
+
+
+def is_itself(x: Any) -> bool:
+    return type(x) in ATOMS or isinstance(x, (*_ITSELF, *DECIDING, *SETTINGS, *KNOWING))
+
+
+def held_by(x: Any, changeable: list[tuple[Any, tuple[Any, ...]]] | None = None) -> Any:
+    """What an object holds; None if that cannot be seen.
+
+    A list is given all containers that can be changed, with what each contains.
+    """
+    seen: dict[int, tuple[int, Any]] = {}
+    held = _held(x, seen)
+    if changeable is not None:
+        known = [part for _, part in seen.values()]
+        known += [own for part in known if type(own := getattr(part, "__dict__", None)) is dict]
+        changeable += [(part, contents(part)) for part in known if isinstance(part, CHANGEABLE)]
+    return None if type(held) is Held and held.names == (HIDDEN,) else held
+
+
+HIDDEN = "hidden"
+
+
+def _held(x: Any, seen: dict[int, tuple[int, Any]]) -> Any:
+    if is_itself(x):
+        return x
+    if id(x) in seen:
+        return "as part", seen[id(x)][0]
+    seen[id(x)] = len(seen), x  # kept: ids of dead ones are used again
+    parts = {name: _held(part, seen) for name, part in parts_of(x)}
+    return Held(type(x), tuple(parts), tuple(parts.values()))
+
+
+def parts_of(x: Any) -> Iterator[tuple[Any, Any]]:
+    """The parts of an object by name: attributes by theirs, all else by pairs."""
+    if isinstance(x, MethodType):
+        yield from (("__func__", x.__func__), ("__self__", x.__self__))
+        return
+    if isinstance(x, FunctionType):
+        yield from (((k,), held_in(cell)) for k, cell in enumerate(x.__closure__ or ()))
+        return
+    yield from attributes(x)
+    if isinstance(x, np.ndarray):
+        yield (), (x.shape, x.strides, x.dtype.str)
+        yield (0,), np.ndarray.tolist(x) if x.dtype.hasobject else np.ndarray.tobytes(x)
+    elif isinstance(x, CONTAINERS):
+        yield (), len(x)
+        yield from (((k,), part) for k, part in enumerate(contents(x)))
+    elif _keeps_to_itself(x):
+        try:
+            told = _told(x)
+        except Exception:  # whatever pickle would say
+            yield HIDDEN, id(x)
+        else:
+            yield from (((k,), part) for k, part in enumerate(told))
+
+
+def holds_weakly(x: Any) -> bool:
+    """Whether an object leads to others by weak references: it gives what may be gone soon."""
+    waiting, seen = [x], {id(x): x}
+    while waiting:
+        x = waiting.pop()
+        if isinstance(x, WEAK):
+            return True
+        for part in () if is_itself(x) else (part for _, part in parts_of(x)):
+            if id(part) not in seen:
+                seen[id(part)] = part
+                waiting.append(part)
+    return False
+
+
+WEAK = weakref.ReferenceType, weakref.ProxyType, weakref.CallableProxyType
+
+
+def attributes(x: Any) -> Iterator[tuple[str, Any]]:
+    """What an object itself keeps by name."""
+    own = getattr(x, "__dict__", None)
+    if type(own) is dict:
+        yield from tuple(own.items())
+    for name in copyreg._slotnames(type(x)):  # type: ignore[attr-defined]
+        value = own_attribute(x, name)
+        if value is not MISSING:
+            yield name, value
+
+
+def is_attributes(x: Any) -> bool:
+    """Whether an object is nothing but what it keeps by name."""
+    other = isinstance(x, (np.ndarray, MethodType, *CONTAINERS))
+    return not other and not _keeps_to_itself(x)
+
+
+def _keeps_to_itself(x: Any) -> bool:
+    """Whether C has something of an object that is no attribute of it."""
+    own = [m for name in TOLD if (m := static(type(x), name)) is not static(object, name)]
+    if not own:
+        named = copyreg._slotnames(type(x))  # type: ignore[attr-defined]
+        has_names = type(getattr(x, "__dict__", None)) is dict or bool(named)
+        # Python's classes add a word for each name, for the dictionary, and for weak references.
+        return not has_names or type(x).__basicsize__ > object.__basicsize__ + 8 * (len(named) + 2)
+    return any(type(method) is not FunctionType for method in own)
+
+
+TOLD = "__reduce_ex__", "__reduce__", "__getstate__"
+"""The methods by which pickle asks what an object is."""
+
+
+def _told(x: Any) -> tuple[Any, ...]:
+    """What there is of an object's memory, or what makes a copy of it."""
+    try:
+        memory = memoryview(x)
+    except TypeError:
+        reduced = copyreg.dispatch_table.get(type(x))
+        told = x.__reduce_ex__(2) if reduced is None else reduced(x)
+        if isinstance(told, str):
+            return (told,)
+        return tuple([tuple(part) if isinstance(part, Iterator) else part for part in told])
+    return memory.format, memory.shape, memory.tobytes()
