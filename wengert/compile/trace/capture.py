@@ -1,9 +1,10 @@
 """Capturing a call: run the function once on traced arrays, and keep what it did as a program.
 
-Arguments become traced arrays (`inputs.py`). So does every tensor from outside at the moment its
-array is first read (`outside.py`). What the function reads beside, by being what it is, becomes a
-condition on later calls (`conditions.py`). All that the function changed is put back when the trace
-ends, however it ends; the changes are in the program (`handed.py`), and happen when it runs.
+Arguments become traced arrays (`world/inputs.py`). So does every tensor from outside at the moment
+its array is first read (`world/outside.py`). What the function reads beside, by being what it is,
+becomes a condition on later calls (`world/conditions.py`). All that the function changed is put
+back when the trace ends, however it ends; the changes are in the program (`handed.py`), and happen
+when it runs.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A loop is a function of its initial state, the rows that it goes through, and what its body closes
 over. In reverse, cotangents of the state go from the last iteration to the first: a loop again,
 whose body is a sweep through the history of the body's one run. That sweep meets arrays of that
-run, and these belong to the iteration at hand (`scopes.py`). Where the sweep is recorded, the
-second loop has a history as the first has, and so on to every order.
+run, and these belong to the iteration at hand (`arrays/scopes.py`). Where the sweep is recorded,
+the second loop has a history as the first has, and so on to every order.
 
 Inside of a body each input of it is an output of an `Entry`. To the outside the whole loop is one
 node, a `Repeated`.
