@@ -284,6 +284,12 @@ class Solution:
 
     Of numbers the steps are kept, and a call costs no evaluation of f. Where a derivative is
     recorded, in `vmap` and in compiled functions, each call integrates once for all its times.
+
+    >>> import wengert as wg
+    >>> y = wg.odeint(lambda t, y: -y, wg.tensor([1.0]), [0.0, 2.0], dense=True)
+    >>> y([0.0, 1.0])
+    tensor([[1.0000],
+            [0.3679]])
     """
 
     def __init__(self, problem: Problem, call: Call, times: Any, gradient: str) -> None:

@@ -395,11 +395,14 @@ def unlike(found: dict[str, Any], expected: dict[str, Any], ignored: Iterable[st
 
 
 def worded(error: list[str] | None) -> list[str] | None:
-    """An error, but for which of NumPy's functions met the shapes that do not go together, and for
-    the numbers of the module and of the version that it names.
+    """An error, but for which of NumPy's functions met the shapes that do not go together, for
+    what freed a graph, which of a compiled function is the call as a whole, and for the numbers of
+    the module and of the version that it names.
     """
     if error is not None and "broadcast" in error[1]:
         return [error[0], "broadcast"]
+    if error is not None and error[0] == "FreedGraphError":
+        return error[:1]
     return (
         None if error is None else [re.sub(r"(users_module_|version )\d+", r"\1", x) for x in error]
     )

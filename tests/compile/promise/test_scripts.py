@@ -53,6 +53,12 @@ SCRIPTS: dict[str, tuple[str, str, str]] = {
         "lin.weight.grad = g0\noptimizer.step()\nreturn lin.weight.grad is g0",
         "g0 = wg.ones(2, 2) * 3",
     ),
+    # One that it was in the trace, too, was not put there when something else had come between.
+    "a gradient that is given, and was there": (
+        "g0 = wg.ones(2, 2); lin.weight.grad = g0",
+        "lin.weight.grad = g0\noptimizer.step()\nreturn lin.weight.grad is g0",
+        "lin.weight.grad = None",
+    ),
     # Gradients that were one tensor became two.
     "gradients that are one tensor": (
         "w = wg.ones(2, 2, requires_grad=True)",

@@ -190,17 +190,23 @@ class Outside:
         if entry is None:
             own = self._own_gradient(tensor)
             entry = self.gradients[tensor] = FoundGradient(tensor, own, own, True)
-            passed = self.passed.stand_ins.get(tensor)
-            place = Known(tensor) if passed is None else passed.place
-            if not isinstance(place, Argument):
-                self.conditions.note(Guard(Gradient(place), None, equal=own is None))
+            self._depends(tensor, None, own is None)
         return entry.now
+
+    def _depends(self, tensor: Tensor, gradient: Any, equal: bool = True) -> None:
+        """Whether a tensor's gradient is this one is a condition (an argument's signature says)."""
+        passed = self.passed.stand_ins.get(tensor)
+        place = Known(tensor) if passed is None else passed.place
+        if not isinstance(place, Argument):
+            self.conditions.note(Guard(Gradient(place), gradient, equal))
 
     def set_gradient(self, tensor: Tensor, gradient: Any) -> None:
         entry = self.gradients.get(tensor)
         if entry is None:
             entry = FoundGradient(tensor, self._own_gradient(tensor), None, False)
             self.gradients[tensor] = entry
+        if gradient is entry.before is not None and not entry.read:
+            self._depends(tensor, gradient)  # where it is that, nothing has to be written
         entry.now = gradient
 
     def _own_gradient(self, tensor: Tensor) -> Any:
