@@ -423,6 +423,29 @@ def test_an_interrupt_that_the_traced_function_catches_is_none_of_its_ways(caugh
     )
 
 
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError, RecursionError])
+def test_an_error_of_the_moment_ends_the_call_and_the_next_one_is_compiled(kind: Any) -> None:
+    # As of interrupts, the handler's result became the program.
+    now = [True]
+
+    def double(x: Any) -> Any:
+        if now[0]:
+            raise kind("now")
+        return x * 2
+
+    @wg.compile
+    def f(x: Any) -> Any:
+        try:
+            return double(x)
+        except kind:
+            return x * 0
+
+    with pytest.raises(kind, match="now"):
+        f(wg.ones(2))
+    now[0] = False
+    assert f(wg.ones(2)).tolist() == [2, 2]
+
+
 def test_a_process_forked_while_another_thread_traces_compiles() -> None:
     in_a_process(
         """
