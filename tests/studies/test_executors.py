@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import (
     BrokenExecutor,
     Executor,
@@ -109,6 +110,34 @@ def test_workers_killed_between_batches_are_replaced():
                 os.kill(worker.pid, signal.SIGKILL)
         found[k] = y
     assert found == {k: k * k for k in range(12)}
+
+
+class Starting(ProcessPoolExecutor):
+    """Breaks while it starts its second worker, and notes that one when it has ended the first."""
+
+    def _spawn_process(self):
+        first = list(self._processes.values())
+        super()._spawn_process()
+        for worker in first:
+            pid, second = self._processes.popitem()
+            worker.kill()
+            wait_until(lambda: self._broken)
+            time.sleep(0.1)
+            self._processes[pid] = second
+
+
+def wait_until(holds):
+    end = time.monotonic() + 5
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def test_a_worker_that_was_being_started_when_the_pool_broke_is_not_waited_for():
+    # It was started after the pool had ended its workers, waited for work, and was waited for.
+    pools = [Starting(2, PROCESSES), pool()]
+    left = iter(pools)
+    found = studies.map(fits.square, np.arange(6.0), executor=lambda: next(left), **ONE_BY_ONE)
+    assert found.tolist() == [0, 1, 4, 9, 16, 25]
 
 
 class Losing(Executor):

@@ -30,6 +30,10 @@ def _none(executor: Any) -> Any:
     return None
 
 
+def _sound(executor: Any) -> bool:
+    return False
+
+
 def _by_value(job: Job) -> bytes:
     """With the text of functions that workers cannot import, as Dask and Ray send them."""
     import cloudpickle
@@ -49,20 +53,36 @@ def _processes(old: Any) -> Executor:
     )
 
 
+def _broken_pool(pool: Any) -> bool:
+    """Whether a pool of processes lost one: then no worker it still has is of use, and all end.
+
+    The pool ends those it knew when it broke. One that `submit` was starting at that moment is
+    left waiting for work that never comes, and so is who waits for the pool's end.
+    """
+    if pool._broken:
+        for worker in list((pool._processes or {}).values()):
+            worker.kill()
+    return bool(pool._broken)
+
+
 @dataclass(frozen=True)
 class Kind:
-    """How many calls run at once, how the job gets to workers, and what goes on after a loss."""
+    """How many calls run at once, how the job gets to workers, and what goes on after a loss.
+
+    `broken` says whether an executor takes no more calls, and ends what is left of one.
+    """
 
     size: Callable[[Any], int | None] = _none
     packed: Callable[[Job], bytes] | None = pickle.dumps
     another: Callable[[Any], Any] = _none
+    broken: Callable[[Any], bool] = _sound
 
 
 KINDS = {
     "concurrent.futures._base.Executor": Kind(),
     "concurrent.futures.thread.ThreadPoolExecutor": Kind(lambda e: e._max_workers, packed=None),
     "concurrent.futures.process.ProcessPoolExecutor": Kind(
-        lambda e: e._max_workers, another=_processes
+        lambda e: e._max_workers, another=_processes, broken=_broken_pool
     ),
     "mpi4py.futures.pool.MPIPoolExecutor": Kind(lambda e: e.num_workers),
     "distributed.cfexecutor.ClientExecutor": Kind(
@@ -154,12 +174,15 @@ class Crew:
         return 2 * (self.kind.size(self.executor) or os.cpu_count() or 1)
 
     def submit(self, *args: Any) -> Future[Any]:
-        if isinstance(self.job, Job):
-            return self.executor.submit(self.job, *args)
-        return self.executor.submit(run, self.job, *args)
+        call = (self.job,) if isinstance(self.job, Job) else (run, self.job)
+        future = self.executor.submit(*call, *args)
+        if self.kind.broken(self.executor):  # it may have failed its calls before it had this one
+            raise BrokenExecutor("a worker was lost while the executor took a call")
+        return future
 
     def renew(self) -> bool:
         """Put another executor in the place of one that broke; whether there is one."""
+        self.kind.broken(self.executor)
         other = self.make() if self.make else self.kind.another(self.executor)
         if other is None:
             return False
@@ -170,6 +193,7 @@ class Crew:
         return True
 
     def close(self) -> None:
+        self.kind.broken(self.executor)
         for executor in self.made:
             executor.shutdown(cancel_futures=True)
 
