@@ -88,6 +88,11 @@ def bfloat16() -> np.dtype[Any]:
     return np.dtype(ml_dtypes.bfloat16)
 
 
+def named(name: str) -> np.dtype[Any]:
+    """The dtype of a name that a file gives, bfloat16's too, which NumPy alone does not know."""
+    return bfloat16() if name == "bfloat16" else np.dtype(name)
+
+
 def limits(dtype: np.dtype[Any]) -> Any:
     """What `np.finfo` says of a floating-point dtype."""
     if not is_bfloat16(dtype):

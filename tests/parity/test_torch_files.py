@@ -10,6 +10,9 @@ import pytest
 import wengert as wg
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from safetensors.torch import load_file, save_file  # noqa: E402
 
 DTYPES = [
     "float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool",
@@ -161,15 +164,33 @@ def test_sparse_and_quantized_tensors_are_refused():
 
 
 def test_what_wengert_wrote_as_safetensors_is_read_by_others(tmp_path):
-    pytest.importorskip("safetensors.torch")
-    from safetensors.torch import load_file
-
     net = wg.nn.Linear(2, 3)
     wg.save(net.state_dict(), tmp_path / "net.safetensors")
     theirs = load_file(tmp_path / "net.safetensors")
     assert {name: x.tolist() for name, x in theirs.items()} == {
         name: x.tolist() for name, x in net.state_dict().items()
     }
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int16", "int64", "float16", "bfloat16", "float32", "complex64"]
+)
+def test_safetensors_of_each_dtype_are_read_as_others_wrote_them(tmp_path, dtype):
+    # Those of bfloat16, as most published weights are, were "damaged", own ones too.
+    path = tmp_path / "x.safetensors"
+    x = torch.arange(6).reshape(2, 3).to(getattr(torch, dtype))
+    save_file({"x": x}, path)
+    found = wg.load(path)["x"]
+    assert (found.dtype.name, found.tolist()) == (dtype, x.tolist())
+    wg.save({"x": found, "dtype": found.dtype}, path)
+    again = wg.load(path)
+    assert (again["x"].dtype, again["x"].tolist()) == (again["dtype"], x.tolist())
+
+
+def test_safetensors_of_a_dtype_that_is_not_here_say_which(tmp_path):
+    save_file({"w": torch.ones(2).to(torch.float8_e4m3fn)}, tmp_path / "x.safetensors")
+    with pytest.raises(NotImplementedError, match="'w' has the dtype F8_E4M3"):
+        wg.load(tmp_path / "x.safetensors")
 
 
 def test_what_wengert_wrote_as_pt_is_read_by_pytorch(tmp_path):

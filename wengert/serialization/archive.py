@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter, OrderedDict
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
 import numpy as np
 
+from wengert.dtypes import named
 from wengert.history.files import whole
 from wengert.nn.parameter import Parameter
 from wengert.serialization import objects, torch_files, torch_writer
@@ -190,7 +192,8 @@ def load(
     tensors keep their strides, and those that shared memory share it again. Nothing in a file is
     ever run. Of objects, the layers of `nn` are read and what `serialization.add_safe_globals`
     allows; with `weights_only=False` all modules and dataclasses that the program has imported.
-    RuntimeError for a damaged file, UnpicklingError for one that holds more.
+    RuntimeError for a damaged file, UnpicklingError for one that holds more, NotImplementedError
+    for a dtype that does not exist here (float8).
 
     `map_location` says where tensors go, as in PyTorch: a device, a dictionary of devices, or a
     function; all end on the CPU. Without it, tensors saved from a GPU are an error.
@@ -264,15 +267,32 @@ def _header(data: bytes, name: str) -> Any:
 
 
 def _arrays(data: bytes, name: str) -> dict[str, Any]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load as from_bytes
+    from safetensors import SafetensorError, deserialize
 
     try:
-        return {key: np.array(array) for key, array in from_bytes(data).items()}
+        return {
+            key: np.array(np.ndarray(part["shape"], _dtype(key, part["dtype"]), part["data"]))
+            for key, part in deserialize(data)
+        }
     except (SafetensorError, ValueError, KeyError) as error:
         raise RuntimeError(
             f"{name} is damaged: its tensors cannot be read ({error}). Was it copied completely?"
         ) from error
+
+
+def _dtype(key: str, code: str) -> np.dtype[Any]:
+    """The dtype of a safetensors code, a kind and a number of bits: F32, BF16, BOOL."""
+    kind, bits = re.findall(r"^([A-Z]*)(.*)", code)[0]
+    try:
+        return named(_KINDS.get(kind, code) + bits)
+    except TypeError:
+        raise NotImplementedError(
+            f"the tensor {key!r} has the dtype {code}, which wengert does not have. Write the file "
+            "anew where it came from, with x.float(), or leave that tensor out."
+        ) from None
+
+
+_KINDS = {"F": "float", "BF": "bfloat", "C": "complex", "I": "int", "U": "uint", "BOOL": "bool"}
 
 
 class _Reader:
@@ -303,7 +323,7 @@ class _Reader:
         if kind == "c":
             return complex(*content)
         if kind == "y":
-            return np.dtype(content)
+            return named(content)
         if kind == "q":
             return Path(content)
         if kind == "w":

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dtypes import named
 from wengert.serialization import objects
 from wengert.tensor import Size, Tensor, bare, wrap
 
@@ -139,19 +140,11 @@ class Storage:
     big_endian: bool
 
     def elements(self, dtype: Any) -> Any:
-        dtype = _dtype(self.dtype if dtype is None else dtype)
+        dtype = named(self.dtype if dtype is None else dtype)
         array = self.data.view(dtype)
         if self.big_endian and dtype.itemsize > 1:
             array = array.byteswap()
         return array
-
-
-def _dtype(name: str) -> Any:
-    if name == "bfloat16":
-        from wengert.dtypes import bfloat16
-
-        return bfloat16()
-    return np.dtype(name)
 
 
 # ---- what may be called --------------------------------------------------------------------
@@ -527,7 +520,7 @@ class _Machine:
         elif name[0] == "torch.nn.functional":
             self.stack.append(objects.function(name[1]))
         elif name == ("torch", "bfloat16"):
-            self.stack.append(_dtype("bfloat16"))
+            self.stack.append(named("bfloat16"))
         elif name in CALLS or name in _NAMED:
             self.stack.append(Named(name))
         elif kind := objects.allowed(".".join(name), self.archive.trusted):
