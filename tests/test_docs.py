@@ -480,6 +480,18 @@ def test_each_function_in_the_reference_says_its_types_and_its_parameters(read):
     assert lacking == []
 
 
+def test_each_class_in_the_reference_says_what_it_is_made_with(read):
+    # 130 parameters of 55 classes had no word; what a dataclass is made with was not looked at.
+    from docs.generate import facts
+
+    lacking = []
+    for module in sorted(described()):
+        for item in reference._shown(read[module.removeprefix("wengert.")]):
+            if item.is_class:
+                lacking += [f"{item.path}.{name}" for name in facts.unmentioned(item)]
+    assert lacking == []
+
+
 def test_each_function_of_tensors_in_the_reference_says_shapes_and_errors(read):
     shapeless, silent = set(), set()
     for item in functions_and_methods(read):

@@ -316,10 +316,10 @@ def _number(result: np.ndarray) -> float:
 class Estimate:
     """A numerical derivative, its estimated absolute error, the steps, and what it cost."""
 
-    value: np.ndarray
+    value: np.ndarray  # the derivative
     error: np.ndarray
-    step: np.ndarray
-    evaluations: int
+    step: np.ndarray  # the step of each entry
+    evaluations: int  # how often the function was called
 
 
 def estimate(
@@ -376,12 +376,12 @@ class ErrorCurve(Picture):
     `print` shows a line for each step, of many steps one for each power of ten; `plot` draws them.
     """
 
-    method: Method
+    method: Method  # the formula of the quotient
     exact: Any
     chosen: float
     steps: np.ndarray
-    values: np.ndarray
-    errors: np.ndarray
+    values: np.ndarray  # the quotient for each step
+    errors: np.ndarray  # how far each of them is from `exact`
 
     @property
     def best(self) -> int:

@@ -61,12 +61,12 @@ class Event:
     """One call: when it began and ended (ns), what it took itself, and where it was."""
 
     name: str
-    kind: str  # "operation", "backward", "module", "user"
-    begin: int
-    place: tuple[CodeType | None, int]
-    module: str
-    shapes: str = ""
-    end: int = 0
+    kind: str  # "operation", "backward", "module" or "user"
+    begin: int  # when it began
+    place: tuple[CodeType | None, int]  # the user's code, and where in it
+    module: str  # the layer that was running
+    shapes: str = ""  # shapes of the inputs
+    end: int = 0  # when it ended
     inside: int = 0  # spent in other events within this one
 
     @property
@@ -341,14 +341,14 @@ class record_function:
 class Average:
     """All events of one name and place together. Times are in microseconds, as in PyTorch."""
 
-    key: str
-    kind: str
-    module: str
-    line: str
-    shapes: str = ""
-    count: int = 0
-    self_cpu_time_total: float = 0.0
-    cpu_time_total: float = 0.0
+    key: str  # the name of the events
+    kind: str  # "operation", "backward", "module" or "user"
+    module: str  # the layer that was running
+    line: str  # the user's file and line
+    shapes: str = ""  # shapes of the inputs
+    count: int = 0  # how many there were
+    self_cpu_time_total: float = 0.0  # time in them and in no event within
+    cpu_time_total: float = 0.0  # time in them, all told
 
     @property
     def cpu_time(self) -> float:

@@ -1,11 +1,12 @@
 """What the reference says of a function beside its docstring: parameters, shapes, errors.
 
 What a parameter is that the docstring does not mention says its name: `parameters.txt` has each
-name once. Shapes and errors are not written down at all. The example of a function is run once
-more, and its call is kept: what came in and went out has shapes, and types where no annotation says
-one. Then the call is repeated, each time with one argument that cannot stand there: a word for a
-tensor, a dimension that does not exist, a shape that does not fit. Functions without tensors are
-not called so, since they might act; their own source says what they raise.
+name once. What a field is says the comment behind it, or its docstring. Shapes and errors are not
+written down at all. The example of a function is run once more, and its call is kept: what came in
+and went out has shapes, and types where no annotation says one. Then the call is repeated, each
+time with one argument that cannot stand there: a word for a tensor, a dimension that does not
+exist, a shape that does not fit. Functions without tensors are not called so, since they might act;
+their own source says what they raise.
 """
 
 from __future__ import annotations
@@ -61,7 +62,17 @@ def names() -> dict[str, Said]:
 
 def says(item: Any, name: str) -> Said | None:
     """What a parameter's name says, of this function or class if it means something else here."""
-    return names().get(f"{item.name}.{name}") or names().get(name)
+    own = names().get(f"{item.name}.{name}") or _remarked(item, name)
+    return own or names().get(name)
+
+
+def _remarked(item: Any, name: str) -> Said | None:
+    """What the comment behind a field of a dataclass says."""
+    member = item.members.get(name) if "dataclass" in item.labels else None
+    if member is None or member.lineno is None:  # a field of its base
+        return None
+    found = re.search(r"  # (.+)", item.lines_collection[item.filepath][member.lineno - 1])
+    return Said("", found[1]) if found else None
 
 
 def given(item: Any) -> list[str]:
@@ -72,9 +83,13 @@ def given(item: Any) -> list[str]:
 
 
 def unmentioned(item: Any) -> list[str]:
-    """The parameters that a docstring does not mention outside of its sessions."""
+    """The parameters that a docstring does not mention outside of its sessions.
+
+    A field with a docstring is described beside its class.
+    """
     text = FENCED.sub("", item.docstring.value)
-    return [name for name in given(item) if not re.search(rf"\b{name}\b", text)]
+    fields = {name for name, member in item.members.items() if member.docstring}
+    return [n for n in given(item) if n not in fields and not re.search(rf"\b{n}\b", text)]
 
 
 # ---- the call of an example --------------------------------------------------------------------

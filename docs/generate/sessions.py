@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # MkDocs is a program of its
 from griffe import (
     Attribute,
     Class,
+    DataclassesExtension,
     Docstring,
     Extension,
     Function,
@@ -48,6 +49,7 @@ class Sessions(Extension):
             obj.docstring.value = fenced(obj.docstring.value)
 
     def on_package(self, *, pkg: Module, **kwargs: Any) -> None:
+        DataclassesExtension().on_package(pkg=pkg)  # what they are made with is described, too
         modules = list(public.modules(pkg))
         open_, exported = public.names(modules)
         waiting: dict[str, Any] = {}

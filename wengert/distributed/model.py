@@ -39,7 +39,7 @@ class Algorithm:
     """What p ranks send: messages after one another, and bytes, in those of what is reduced."""
 
     messages: Callable[[int], float]
-    volume: Callable[[int], float]
+    volume: Callable[[int], float]  # what p ranks send, in times of what is reduced
     cache: float = math.inf
     """Bytes of what is reduced that are moved at the full bandwidth: more leave the caches."""
 
@@ -78,8 +78,8 @@ class Reduction:
 
     algorithm: str
     ranks: int
-    latency: float
-    transfer: float
+    latency: float  # seconds that messages take to begin
+    transfer: float  # seconds in which bytes move
 
     @property
     def seconds(self) -> float:
@@ -99,7 +99,7 @@ class Network:
     Of memory that is shared, `beyond` is the bandwidth for what is beyond the caches.
     """
 
-    latency: float
+    latency: float  # seconds that a message takes to begin
     bandwidth: float
     beyond: float | None = None
 

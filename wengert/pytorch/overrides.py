@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ContextDecorator
 from functools import cache, partial, wraps
 from types import FunctionType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from wengert import dtypes
 from wengert.autograd.record import MOVED
@@ -53,10 +53,8 @@ _state = _State()
 class _Within(ContextDecorator):
     """This thread's state, changed in a `with` block."""
 
-    changes: ClassVar[dict[str, Any]] = {}
-
     def __init__(self, **changes: Any) -> None:
-        self.own = {**self.changes, **changes}
+        self.own = changes
 
     def __enter__(self) -> None:
         self.before = {name: getattr(_state, name) for name in self.own}
@@ -69,13 +67,15 @@ class _Within(ContextDecorator):
 class DisableTorchFunctionSubclass(_Within):
     """Classes are not asked in a `with` block."""
 
-    changes: ClassVar = {"off": True}
+    def __init__(self) -> None:
+        super().__init__(off=True)
 
 
 class DisableTorchFunction(_Within):
     """Neither classes nor modes are asked in a `with` block."""
 
-    changes: ClassVar = {"off": True, "modes": ()}
+    def __init__(self) -> None:
+        super().__init__(off=True, modes=())
 
 
 class TorchFunctionMode:

@@ -31,29 +31,27 @@ class Rule:
     """One function's derivative. `reverse` and `forward` map argument names to lambdas."""
 
     function: Function
-    name: str
-    family: Family
-    arguments: tuple[str, ...]
-    defaults: dict[str, Any]
+    name: str  # of the nodes that it makes
+    family: Family  # how the derivative is stated: elementwise, linear or general
+    arguments: tuple[str, ...]  # the names of the function's arguments, in order
+    defaults: dict[str, Any]  # values of arguments that need not be given
     reverse: dict[str, Lambda]
     forward: dict[str, Lambda]
-    view: bool = False
-    sequence: str | None = None
-    outputs: int | None = 1
-    promotes: bool = (
-        True  # whether tensors of several dtypes are cast to one; else they are refused
-    )
+    view: bool = False  # whether the result shares the memory of its first argument
+    sequence: str | None = None  # the argument that is a list of tensors, if one is
+    outputs: int | None = 1  # how many results there are; None: as many as the call says
+    promotes: bool = True  # tensors of several dtypes are cast to one; else they are refused
     casts: bool = False  # its result may be an integer one, which is outside the graph
     constants: tuple[str, ...] = ()  # other arguments that may be tensors: indices, conditions
     unstated: tuple[str, ...] = ()  # those of them that nothing was said about
-    together: Lambda | None = None  # see `general`
+    together: Lambda | None = None  # all of `reverse` in one lambda, for large arrays
     formulas: bool = False  # elementwise throughout, so that a block of numbers may stand for all
-    names: tuple[str, ...] = ()  # PyTorch's, of the function and the method; see `publish`
+    names: tuple[str, ...] = ()  # PyTorch's, of the function and the method
     inplace: bool = False  # whether those have an in-place form
     tensors: int | None = None  # so many arguments are tensors and no numbers; None: any may be
     ordered: bool = False  # whether it looks for the larger number: complex ones have no order
     doc: str = ""  # what the function under those names says of itself
-    axes: tuple[str, ...] | None = None  # see `register`
+    axes: tuple[str, ...] | None = None  # arguments that count dimensions, none if empty
 
     def __str__(self) -> str:
         return self.name

@@ -239,22 +239,17 @@ def _array(a: Term) -> SymbolicArray:
 
 @dataclass(frozen=True)
 class Swell:
-    """One row of the table: a formula after n steps, its derivative, and how large they are.
-
-    Sizes are numbers of operations: of the formula, of the derivative as the product rule gives it,
-    of the simplified one (None where that was not asked for), of the derivative when equal parts
-    are computed once, and of formula and derivative together in one pass of forward mode.
-    """
+    """One row of the table: a formula after n steps, its derivative, and their operations."""
 
     n: int
     formula: Formula
     derivative: Formula
     simplified: Any
-    size: int
-    derivative_size: int
-    simplified_size: int | None
-    shared_size: int
-    forward_mode: int
+    size: int  # of the formula
+    derivative_size: int  # of the derivative, as the product rule gives it
+    simplified_size: int | None  # of the simplified one, if that was asked for
+    shared_size: int  # of the derivative, equal parts computed once
+    forward_mode: int  # of formula and derivative together, in one pass of forward mode
 
 
 class Swelling(list[Swell]):

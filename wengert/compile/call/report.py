@@ -34,12 +34,12 @@ class Line:
     says how many such steps there are, where equal ones are one line.
     """
 
-    kind: str
-    what: str
-    loops: str
-    bytes: int
-    flops: int
-    share: float | None
+    kind: str  # loops, matmul, python, ...
+    what: str  # the operations that it carries out
+    loops: str  # the loops around them, and their lengths
+    bytes: int  # bytes that it reads and writes
+    flops: int  # operations on floating-point numbers
+    share: float | None  # which part of the time it takes, if it was measured
     line: str
     inside: tuple[Line, ...] = ()
     times: int = 1
@@ -88,10 +88,10 @@ class Explanation:
     """What `f.explain()` returns; it prints as a table, in which equal steps are one line."""
 
     name: str
-    lines: list[Line]
-    arena: int
-    statements: int
-    retraces: list[str]
+    lines: list[Line]  # the steps
+    arena: int  # bytes of working memory
+    statements: int  # how many statements the program has
+    retraces: list[str]  # why it was compiled again, each time
     memory: Memory | None = None
     """What it takes with its derivative, or within a budget; None for one that has neither."""
 

@@ -13,10 +13,10 @@ END = object()
 class WorkerInfo:
     """What a data set may ask for in a worker process: see `get_worker_info`."""
 
-    id: int
-    num_workers: int
-    seed: int
-    dataset: Any
+    id: int  # the worker's number
+    num_workers: int  # how many there are
+    seed: int  # what its random numbers begin with
+    dataset: Any  # its copy of the data set
 
 
 current: WorkerInfo | None = None
