@@ -121,10 +121,47 @@ def test_what_writes_modules_is_read_when_it_was_written_again(folder, tmp_path,
     assert text(tmp_path / "nowhere") == ""
 
 
+COMPILING = """
+import sys
+from wengert.history import cache
+with cache.turn(sys.argv[1]):
+    print("compiling", flush=True)
+    sys.stdin.read()
+    cache.write(sys.argv[1], sys.argv[2].encode())
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no locks of POSIX")
+@pytest.mark.parametrize("dies", [False, True])
+def test_of_processes_that_start_together_one_compiles(folder, monkeypatch, dies):
+    # Each compiled the same: workers of a study waited for the first batch, for that reason.
+    key = cache.digest(b"a module", 20).hex()
+    command = [sys.executable, "-c", COMPILING, key, "machine code"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as other:
+        assert other.stdout.readline() == "compiling\n"
+
+        def waited(seconds):
+            other.kill() if dies else other.communicate("")
+
+        monkeypatch.setattr(cache.time, "sleep", waited)
+        with cache.turn(cache.digest(b"another module", 20).hex()):
+            assert other.poll() is None
+        with cache.turn(key):
+            assert cache.read(key) == (None if dies else b"machine code")
+        assert other.poll() is not None
+
+
+def test_a_process_that_is_stopped_while_it_compiles_is_not_waited_for_long(folder, monkeypatch):
+    monkeypatch.setattr(cache, "_locked", lambda *asked: False)
+    monkeypatch.setattr(cache, "_PATIENCE", 0.0)
+    assert call(compiled(adder(11)), 1) == 12
+
+
 @pytest.mark.parametrize("content", [b"", b"rubbish", "cut", "changed", "no code"])
 def test_a_spoiled_file_is_replaced(folder, content):
     compiled(adder(8))
-    (path,) = folder.iterdir()
+    (path,) = folder.glob("*.code")
     whole = path.read_bytes()
     if content == "cut":
         path.write_bytes(whole[:-1])
@@ -136,7 +173,7 @@ def test_a_spoiled_file_is_replaced(folder, content):
         path.write_bytes(content)
     assert call(compiled(adder(8)), 1) == 9
     assert path.read_bytes() == whole
-    assert list(folder.iterdir()) == [path]
+    assert {file.name for file in folder.iterdir()} == {path.name, "turns"}
 
 
 def test_an_empty_name_of_the_folder_keeps_nothing(monkeypatch):

@@ -84,6 +84,28 @@ def test_a_thing_that_is_no_executor_is_refused():
         studies.map(fits.square, np.arange(3.0), executor=4)
 
 
+class Together(Executor):
+    """Runs its first calls when it has one for each of two workers."""
+
+    def __init__(self):
+        self.calls, self.begun = [], False
+
+    def submit(self, fn, /, *args, **kwargs):
+        future = Future()
+        self.calls.append((future, fn, args))
+        self.begun = self.begun or len(self.calls) == 2
+        while self.begun and self.calls:
+            waiting, call, given = self.calls.pop()
+            waiting.set_result(call(*given))
+        return future
+
+
+def test_all_workers_begin_at_once():
+    # The first batch ran alone, since it compiles: the others were started when it had ended.
+    found = studies.map(fits.square, np.arange(6.0), executor=Together(), timeout=5, **ONE_BY_ONE)
+    assert found.tolist() == [k * k for k in range(6)]
+
+
 # ---- lost workers -------------------------------------------------------------------------------
 
 

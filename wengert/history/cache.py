@@ -13,9 +13,10 @@ import contextlib
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 LIMIT = 512 * 2**20
@@ -24,6 +25,7 @@ LIMIT = 512 * 2**20
 _HEAD = b"wengert object 2\n"
 _SUFFIX = ".code"
 _DAY = 24 * 3600.0
+_PATIENCE = 60.0  # seconds, for a process that is stopped while it has its turn
 _writes = 0  # of this process
 
 
@@ -94,6 +96,35 @@ def write(key: str, data: bytes) -> None:
     if _writes % 100 == 0:
         prune(place, LIMIT)
     _writes += 1
+
+
+@contextlib.contextmanager
+def turn(key: str) -> Iterator[None]:
+    """Other processes that come to this with the same key meanwhile wait until it is left.
+
+    A lock of POSIX on one byte of a file, which the key chooses: it ends with its process, however
+    that ends, a forked process has none of it, and most network file systems know it. Where there
+    are no locks, and after a minute, everybody goes on.
+    """
+    place = _folder()
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError, ImportError):
+            import fcntl
+
+            os.makedirs(place, mode=0o700, exist_ok=True)
+            file = stack.enter_context(open(os.path.join(place, "turns"), "ab"))
+            end = time.monotonic() + _PATIENCE
+            while not _locked(fcntl, file, int(key[:15], 16)) and time.monotonic() < end:
+                time.sleep(0.005)
+        yield
+
+
+def _locked(fcntl: Any, file: Any, byte: int) -> bool:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+    except (BlockingIOError, PermissionError):  # POSIX allows either, where another has it
+        return False
+    return True
 
 
 def prune(place: Path, limit: int) -> None:

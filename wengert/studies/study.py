@@ -142,10 +142,9 @@ class Study:
 
     def _finished(self, crew: Crew, waiting: deque[Batch]) -> Generator[tuple[Batch, Rows]]:
         running: dict[Future[Rows], tuple[Batch, int]] = {}
-        alone = True  # the first batch compiles; the machine code of the others is on the disk then
         try:
             while waiting or running:
-                while waiting and _fits(waiting[0], running, 1 if alone else crew.ahead):
+                while waiting and _fits(waiting[0], running, crew.ahead):
                     batch = waiting.popleft()
                     self._submit(crew, batch, running)
                 done, _ = wait(running, self.timeout, FIRST_COMPLETED)
@@ -160,7 +159,6 @@ class Study:
                         self._again(crew, batch, generation, lost)
                         waiting.appendleft(batch)
                         continue
-                    alone = False
                     yield batch, _result(future, batch)
         finally:
             for future in running:

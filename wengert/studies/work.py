@@ -1,7 +1,7 @@
 """What a worker does: it unpacks the function once, compiles it once, and runs batches of rows.
 
-A worker that joins later compiles as well, but takes the machine code from the disk cache, if the
-workers share one.
+Each worker traces the function; where they share a disk cache one of them makes machine code of it,
+and the others wait for that, or find it when they join later.
 """
 
 from __future__ import annotations

@@ -301,13 +301,25 @@ def _compiled(source: str, write: Callable[[], Written], name: str) -> Code:
 
 
 def _cached(key: str, write: Callable[[], Written], name: str) -> Code:
+    code = _kept(key, name)
+    if code is None:
+        with cache.turn(key):  # of processes that start together one compiles
+            code = _kept(key, name) or _made(key, write, name)
+    return code
+
+
+def _kept(key: str, name: str) -> Code | None:
     data = cache.read(key)
-    if data is not None:
-        names, _, machine = data.partition(b"\n")
-        try:
-            return _link(machine, json.loads(names), name)
-        except (RuntimeError, ValueError):  # whole, but no code that fits here: compile it again
-            pass
+    if data is None:
+        return None
+    names, _, machine = data.partition(b"\n")
+    try:
+        return _link(machine, json.loads(names), name)
+    except (RuntimeError, ValueError):  # whole, but no code that fits here: compile it again
+        return None
+
+
+def _made(key: str, write: Callable[[], Written], name: str) -> Code:
     text, defined = write()
     machine = _object_of(text)
     code = _link(machine, defined, name)
