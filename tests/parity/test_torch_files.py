@@ -233,3 +233,13 @@ def test_the_form_of_pytorch_can_be_asked_for_by_name(tmp_path):
     assert wg.load(tmp_path / "own.pt")["step"] == 3
     with pytest.raises(ValueError, match='"wengert" or "torch", not \'zip\''):
         wg.save(value, file, format="zip")
+
+
+def test_values_of_the_standard_library_go_between_both(tmp_path):
+    log = collections.defaultdict(list, loss=[1.0])
+    saved = [log, collections.deque([1], 3), frozenset({1}), range(3), slice(1, 2), b"ab", b""]
+    torch.save([*saved, torch.device("cpu")], tmp_path / "theirs.pt")
+    assert wg.load(tmp_path / "theirs.pt") == [*saved, wg.device("cpu")]
+    wg.save([*saved, wg.device("cpu")], tmp_path / "ours.pt")
+    found = torch.load(tmp_path / "ours.pt", weights_only=False)
+    assert found == [*saved, torch.device("cpu")]

@@ -1,7 +1,7 @@
 """Saving and loading."""
 
 import io
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from pathlib import Path
 
 import numpy as np
@@ -151,3 +151,36 @@ def test_damaged_files_are_told_apart(damage, message):
     wg.save({"w": wg.ones(20)}, file)
     with pytest.raises(RuntimeError, match=message):
         wg.load(io.BytesIO(damage(file.getvalue())))
+
+
+@pytest.mark.parametrize("suffix", [".wg", ".pt"])
+def test_values_of_the_standard_library_that_checkpoints_hold_come_back(tmp_path, suffix):
+    # Devices, logs in a defaultdict, bytes in the own form and the rest were refused.
+    log = defaultdict(list, loss=[1.0, 2.0])
+    saved = [
+        wg.device("cpu"), wg.device("cpu", 0), log, defaultdict(None), deque([1, "a"], 3),
+        deque([wg.Size([2])]), frozenset({1, "x"}), range(1, 9, 2), slice(None, 3), b"\x00\xff",
+        bytearray(b"ab"), {"nested": (deque(), b"")},
+    ]  # fmt: skip
+    wg.save(saved, tmp_path / f"x{suffix}")
+    loaded = wg.load(tmp_path / f"x{suffix}")
+    assert loaded == saved
+    assert [type(value) for value in loaded] == [type(value) for value in saved]
+    assert loaded[2].default_factory is list
+    assert loaded[4].maxlen == 3
+
+
+def test_a_defaultdict_of_a_function_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="is a function"):
+        wg.save(defaultdict(lambda: 0), tmp_path / "x.wg")
+
+
+def test_batch_normalization_loads_states_from_before_batches_were_counted():
+    # Published weights of that time have no num_batches_tracked: a missing key.
+    net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    old = {k: v for k, v in net.state_dict().items() if not k.endswith("num_batches_tracked")}
+    assert net.load_state_dict(old).missing_keys == []
+    new = net.state_dict()
+    del new["1.num_batches_tracked"]
+    with pytest.raises(RuntimeError, match="num_batches_tracked"):
+        net.load_state_dict(new)

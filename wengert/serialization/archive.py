@@ -7,6 +7,7 @@ The file is a safetensors file. Its tensors have the names of the places where t
     {"t": "name"}               stands for a tensor ("p": 1 a parameter, "g": 1 requires grad)
     [...], {"d": [[k, v]...]}   for a list and a dictionary
     {"i": [class, [[name, v]...]]}  for an object, {"j": 2} for one that occurred before
+    {"m": [class, parts]}   for a range, a deque, ...: see `objects.MADE`
     {"o": ...}, {"u": ...}, ... for other things that JSON does not have: see `packed`
 """
 
@@ -134,6 +135,12 @@ class _Writer:
             return {"q": str(value)}
         if objects.is_function(value):
             return {"w": value.__name__}
+        if objects.is_factory(value):
+            return {"b": value.__name__}
+        if type(value) in objects.MADE:
+            apart, _ = objects.MADE[type(value)]
+            parts = [self.packed(part, where, path) for part in apart(value)]
+            return {"m": [objects.name_of(type(value)), parts]}
         return self._packed_object(value, where, path)
 
     def _packed_object(self, value: Any, where: str, path: Place) -> Any:
@@ -328,6 +335,11 @@ class _Reader:
             return Path(content)
         if kind == "w":
             return objects.function(content)
+        if kind == "b":
+            return objects.FACTORIES[content]
+        if kind == "m":
+            makers = {objects.name_of(kind): make for kind, (_, make) in objects.MADE.items()}
+            return makers[content[0]](*map(self.unpacked, content[1]))
         if kind == "j":
             return self.objects[content]
         if kind == "i":

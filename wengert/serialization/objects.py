@@ -12,15 +12,32 @@ import dataclasses
 import pickle
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from wengert import nn
+from wengert.functions.device import device
 from wengert.nn.module import HOOKS, Module
 from wengert.tree import REGISTERED
 
 _allowed: dict[str, Any] = {}
+
+MADE: dict[type, tuple[Callable[[Any], tuple[Any, ...]], Callable[..., Any]]] = {
+    slice: (lambda s: (s.start, s.stop, s.step), slice),
+    range: (lambda r: (r.start, r.stop, r.step), range),
+    frozenset: (lambda s: (list(s),), frozenset),
+    deque: (lambda d: (list(d), d.maxlen), deque),
+    defaultdict: (lambda d: (d.default_factory, dict(d)), defaultdict),
+    device: (lambda d: (d.type,) if d.index is None else (d.type, d.index), device),
+    bytes: (lambda b: (b.decode("latin1"),), lambda text="": text.encode("latin1")),
+    bytearray: (lambda b: (b.decode("latin1"),), lambda text="": bytearray(text, "latin1")),
+}
+"""Values that files hold as their class and parts: what takes them apart, what makes them anew."""
+
+FACTORIES: dict[str, type] = {kind.__name__: kind for kind in (dict, list, set, int, float, str)}
+"""What a `defaultdict` may make its values with."""
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
@@ -155,6 +172,11 @@ def function(name: str) -> Any:
 def is_function(value: Any) -> bool:
     """Whether this is one of `nn.functional`."""
     return callable(value) and vars(nn.functional).get(getattr(value, "__name__", "")) is value
+
+
+def is_factory(value: Any) -> bool:
+    """Whether this is a class that a `defaultdict` may make its values with."""
+    return isinstance(value, type) and FACTORIES.get(value.__name__) is value
 
 
 def _own(name: str) -> type | None:

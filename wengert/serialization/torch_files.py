@@ -14,7 +14,7 @@ import pickle
 import pickletools
 import warnings
 import zipfile
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -212,12 +212,6 @@ def _size(values: Any = ()) -> Size:
     return Size(tuple(values))
 
 
-def _device(kind: str, index: int | None = None) -> Any:
-    from wengert.functions.device import device
-
-    return device(kind) if index is None else device(kind, index)
-
-
 def _ordered(pairs: Any = ()) -> Any:
     return OrderedDict(pairs)
 
@@ -229,16 +223,7 @@ def _counted(counts: Any = ()) -> Any:
 def _with_default(kind: Any = None, pairs: Any = ()) -> Any:
     if kind is None:
         return defaultdict(None, pairs)
-    return defaultdict(_FACTORIES[kind.name[1]], pairs)
-
-
-_FACTORIES: dict[str, Callable[[], Any]] = {
-    "dict": dict,
-    "list": list,
-    "set": set,
-    "int": int,
-    "float": float,
-}
+    return defaultdict(objects.FACTORIES[kind.name[1]], pairs)
 
 
 def _encoded(text: str, encoding: str) -> bytes:
@@ -279,6 +264,9 @@ def _set(items: Any = ()) -> set[Any]:
 
 
 CALLS: dict[Name, Callable[..., Any]] = {
+    **{(kind.__module__, kind.__name__): make for kind, (_, make) in objects.MADE.items()},
+    **{("__builtin__", kind.__name__): make for kind, (_, make) in objects.MADE.items()},
+    ("__builtin__", "xrange"): range,
     ("collections", "OrderedDict"): _ordered,
     ("collections", "Counter"): _counted,
     ("collections", "defaultdict"): _with_default,
@@ -288,7 +276,7 @@ CALLS: dict[Name, Callable[..., Any]] = {
     ("torch._utils", "_rebuild_parameter"): _parameter,
     ("torch._tensor", "_rebuild_from_type_v2"): _of_type,
     ("torch", "Size"): _size,
-    ("torch", "device"): _device,
+    ("torch", "device"): objects.device,
     ("_codecs", "encode"): _encoded,
     **{("pathlib", kind): Path for kind in ("Path", "PosixPath", "WindowsPath")},
     ("numpy", "dtype"): _numpy_dtype,
@@ -302,7 +290,7 @@ CALLS: dict[Name, Callable[..., Any]] = {
 """Names that mean functions of this file, whatever the file says them to be."""
 
 _NAMED = {
-    *((module, name) for module in ("builtins", "__builtin__") for name in _FACTORIES),
+    *((module, name) for module in ("builtins", "__builtin__") for name in objects.FACTORIES),
     ("numpy", "ndarray"),
     ("torch", "Tensor"),
     ("torch.nn.parameter", "Parameter"),
@@ -484,11 +472,11 @@ class _Machine:
 
     def do_append(self, _: Any) -> None:
         item = self.stack.pop()
-        self.top(list).append(item)
+        self.top(list, deque).append(item)
 
     def do_appends(self, _: Any) -> None:
         items = self.since_mark()
-        self.top(list).extend(items)
+        self.top(list, deque).extend(items)
 
     def do_additems(self, _: Any) -> None:
         items = self.since_mark()

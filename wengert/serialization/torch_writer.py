@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.memory import storage
+from wengert.functions.device import device
 from wengert.nn.parameter import Parameter
 from wengert.serialization import objects
 from wengert.serialization.torch_files import STORAGES, Name
@@ -70,7 +71,7 @@ DATA = (
     *(type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set),
     *(OrderedDict, Counter, _Storage),
 )
-MAKERS = set(map(id, (OrderedDict, Counter, complex, bytearray, set, codecs.encode)))
+MAKERS = set(map(id, (OrderedDict, Counter, complex, bytes, bytearray, set, codecs.encode)))
 """What pickles of data name themselves."""
 
 
@@ -87,6 +88,8 @@ class _Pickler(_InPython):  # type: ignore[misc]
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:
         if isinstance(obj, np.dtype):
             obj = _Global(("torch", obj.name))
+        elif objects.is_factory(obj):
+            obj = _Global(("builtins", obj.__name__))
         elif objects.is_function(obj):
             obj = _Global(("torch.nn.functional", obj.__name__))
         if isinstance(obj, _Global):
@@ -139,6 +142,10 @@ def _form(obj: Any) -> Any:
         return _made("torch", "Size", tuple(obj))
     if isinstance(obj, PurePath):
         return _made("pathlib", type(obj).__name__, *obj.parts)
+    if type(obj) in objects.MADE:
+        apart, _ = objects.MADE[type(obj)]
+        module = "torch" if type(obj) is device else type(obj).__module__
+        return _made(module, type(obj).__name__, *apart(obj))
     if isinstance(obj, np.generic):
         return _made("numpy._core.multiarray", "scalar", _dtype(obj), obj.tobytes())
     if isinstance(obj, np.ndarray):

@@ -142,6 +142,14 @@ class _Norm(_Scaled):
         self.reset_running_stats()
         super().reset_parameters()
 
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, *rest: Any
+    ) -> None:
+        """States of version 1, and those without a version, may lack the number of batches."""
+        if (local_metadata.get("version") or 1) < 2 and self.num_batches_tracked is not None:
+            state_dict.setdefault(prefix + "num_batches_tracked", self.num_batches_tracked)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
     def _check(self, input: Tensor) -> None:
         if input._array.ndim not in self._ranks:
             expected = " or ".join(f"{r}D" for r in self._ranks)
