@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from wengert import nn
-from wengert.functions.device import device
+from wengert.functions.device import device as device
 from wengert.nn.module import HOOKS, Module
 from wengert.tree import REGISTERED
 
