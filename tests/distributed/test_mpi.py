@@ -116,7 +116,7 @@ def test_a_timeout_says_where_the_others_stand():
     )
     assert done.returncode != 0
     assert "rank 0 waited 0.5 s in barrier" in done.stdout
-    assert "rank 1 has begun 2 operations, the last of them all_reduce" in done.stdout
+    assert "rank 1 has begun 4 operations, the last of them all_reduce" in done.stdout
 
 
 def test_the_first_use_of_an_operation_waits_no_longer_than_any():
@@ -138,6 +138,47 @@ def test_an_error_on_one_rank_ends_all():
 
 
 @pytest.mark.skipif(not survives(), reason="this MPI ends all ranks when one dies (no ULFM)")
+def test_an_error_that_ends_a_rank_says_which_one():
+    # A NaN that anomaly mode finds comes from autograd, which knows of no ranks.
+    done = program(
+        2,
+        "net = wg.nn.parallel.DistributedDataParallel(wg.nn.Linear(2, 2))\n"
+        "with wg.autograd.detect_anomaly():\n"
+        "    y = net(wg.ones(1, 2)).sum()\n"
+        "    ((0 if rank else 1) * y**2).sqrt().backward()\n"
+        "dist.barrier()\n",
+    )
+    assert done.returncode != 0
+    assert "returned nan values" in done.stdout
+    assert "(on rank 1 of 2)" in done.stdout
+    assert "(on rank 0 of 2)" not in done.stdout
+
+
+@pytest.mark.parametrize("first", ["", "dist.all_reduce(wg.ones(3))\n"], ids=["new", "known"])
+@pytest.mark.parametrize("how", ["sys.exit()", "dist.destroy_process_group(); time.sleep(8)"])
+def test_a_rank_that_has_left_is_not_waited_for(first, how):
+    # It was, for half an hour, unless a timeout was given.
+    text = f"import sys\n{first}if rank == 1: {how}\nelse: dist.all_reduce(wg.ones(3))\n"
+    done = program(3, text)
+    assert done.returncode != 0
+    assert "rank 1 has left the group before it came to this" in done.stdout
+    assert "waited 20 s" not in done.stdout
+
+
+def test_an_operation_that_is_new_to_one_rank_is_not_waited_for_where_others_know_theirs():
+    # It compared its own with nobody, and they waited in theirs: until the time was up.
+    done = program(
+        2,
+        "x = wg.ones(2); dist.all_reduce(x)\n"
+        "try: dist.all_reduce(wg.ones(3 - rank))\n"
+        "except dist.DistBackendError as e: print(str(e) + f'(end {rank})', flush=True)\n",
+    )
+    assert "rank 1: all_reduce SUM of float32[2]" in done.stdout
+    assert "rank 0: an operation that is new to it" in done.stdout
+    assert done.stdout.count("(end ") == 2
+    assert "waited 20 s" not in done.stdout
+
+
 def test_a_rank_that_dies_before_mpi_starts_is_not_waited_for_for_ever():
     # MPI waits in C until all have started, where no timeout of ours was looked at.
     text = (

@@ -102,6 +102,16 @@ def test_a_rank_that_came_to_another_operation_as_the_same_one_is_named():
     assert "rank 2" not in said
 
 
+def test_a_rank_that_has_left_is_absent_from_what_it_had_not_begun():
+    first, second = boards(2)
+    first.note(0)
+    second.note(0)
+    second.leave(os.getppid())  # a process forked of it ends: nothing to say
+    assert first.absent(2) is None
+    second.leave(os.getpid())
+    assert (first.absent(1), first.absent(2)) == (None, 1)
+
+
 def test_before_the_first_operation_only_the_others_are_told_of():
     # A rank that waited in the comparison before the first one was told that it had begun none.
     first, _ = boards(2)

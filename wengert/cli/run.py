@@ -84,6 +84,9 @@ def start(options: argparse.Namespace) -> int:
     """Run the script until it ends well, or has died once too often; its exit status."""
     if options.max_restarts < 0:
         raise UsageError(f"--max-restarts {options.max_restarts}: a number from 0 on")
+    elsewhere = options.module or options.hosts or "RAY_ADDRESS" in os.environ
+    if not elsewhere and not os.path.exists(options.script):  # noqa: PTH110  (text, as it is given)
+        raise UsageError(f"there is no script {options.script}")
     least, nproc = how_many(options)
     words = ["-m"] * options.module + [options.script, *options.arguments]
     environment = os.environ | {"TORCHELASTIC_RUN_ID": uuid.uuid4().hex}

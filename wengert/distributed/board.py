@@ -6,6 +6,7 @@ each rank writes down what it begins, and compares with the others what it has c
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ KEPT = 256
 """So many operations are written down, the newest in the place of the oldest."""
 FACTOR = 0x9E3779B97F4A7C15
 """An odd number: the golden ratio's bits (Knuth's multiplicative hashing)."""
+COMPARISON = 2**62
+"""Number of the comparison before an operation that is new to a rank: it counts as one too."""
 _ALL = 2**64 - 1
 
 
@@ -53,6 +56,18 @@ class Board:
     @property
     def count(self) -> int:
         return self.row[0]
+
+    def leave(self, process: int) -> None:
+        """This rank begins no more operations; a process forked of it has nothing to say."""
+        if os.getpid() == process:
+            self.row[1] = 1
+
+    def absent(self, place: int) -> int | None:
+        """A rank that has left before it came to an operation of this place."""
+        for rank, row in zip(self.ranks, self.rows, strict=True):
+            if row[1] and row[0] < place:
+                return rank
+        return None
 
     def differing(self, place: int) -> tuple[int, int] | None:
         """A rank whose operation of this place was another one, and the number of that.

@@ -19,6 +19,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.distributed.board import Board
+from wengert.distributed.board import COMPARISON, Board
 from wengert.distributed.collectives import ReduceOp
 from wengert.distributed.near import MEMORY, MOST, Block, Differs, Layout, Place, Ring, shared
 from wengert.distributed.transport import Call, Done, Pending, Transport, disagreement
@@ -170,7 +171,7 @@ class Shared(Polled):
 
     def look(self) -> None:
         self.at.notice(self.what)  # memory does not tell that a rank was lost
-        self.at.compare(self.what, self.place)
+        self.at.see(self.what, self.place)
 
     def begin(self) -> Shared:
         self._told(self.ring.add, self.block)
@@ -242,10 +243,11 @@ class Transfer(Polled):
 
     def look(self) -> None:
         if self.place is not None:
-            self.at.compare(self.what, self.place)
+            self.at.see(self.what, self.place)
 
     def _end(self) -> None:
-        self.look()
+        if self.place is not None:
+            self.at.compare(self.what, self.place)
         array, self.keep = self.keep, None
         if self.status is not None:
             self.source = self.status.Get_source()
@@ -346,6 +348,7 @@ class Mpi(Transport):
             except MPI.Exception:
                 revoked(MPI, near)  # others may wait for this rank
                 raise
+            weakref.finalize(self, self.board.leave, os.getpid())  # or when the program ends
             self.all_near = near.size == self.size
             near.Free()
         except MPI.Exception as error:
@@ -493,7 +496,9 @@ class Mpi(Transport):
         said = f"{card}\0{described()}".encode()[:TEXT]
         text[: len(said)] = np.frombuffer(said, np.uint8)
         texts = np.empty((self.size, TEXT), np.uint8)
-        self.waited(described, lambda: self.control.Iallgather(text, texts), timeout)
+        place = self.board.note(COMPARISON)  # others may have come to an operation that they know
+        begin = lambda: self.control.Iallgather(text, texts)
+        self.waited(described, begin, timeout, place)
         for other, row in enumerate(texts):
             if not np.array_equal(row[: len(card) + 1], text[: len(card) + 1]):
                 words = row.tobytes().rstrip(b"\0").decode(errors="replace").partition("\0")[2]
@@ -517,9 +522,15 @@ class Mpi(Transport):
         except self.MPI.Exception as error:
             raise self.failed(what, error) from error
 
-    def waited(self, what: Callable[[], str], begin: Callable[[], Any], timeout: float) -> None:
+    def waited(
+        self,
+        what: Callable[[], str],
+        begin: Callable[[], Any],
+        timeout: float,
+        place: int | None = None,
+    ) -> None:
         """Begin what gives a request, and wait for that."""
-        Transfer(self, self.begun(what, begin), what, None).wait(timeout)
+        Transfer(self, self.begun(what, begin), what, None, place).wait(timeout)
 
     def receive(self, array: Any, source: int | None, tag: int) -> Pending:
         MPI = self.MPI
@@ -580,6 +591,17 @@ class Mpi(Transport):
         """An error if a rank was lost, or has left the group."""
         self.begun(what, lambda: self.control.Iprobe(self.MPI.ANY_SOURCE, self.MPI.ANY_TAG))
 
+    def see(self, what: Callable[[], str], place: int) -> None:
+        """An error if another rank has come to another operation, or will not come."""
+        self.compare(what, place)
+        rank = self.board.absent(place)
+        if rank is not None:
+            self.end(
+                f"rank {rank} has left the group before it came to this: its program has ended, or "
+                "has called destroy_process_group()"
+            )
+            raise self.unusable(what)
+
     def compare(self, what: Callable[[], str], place: int) -> None:
         """An error if another rank has come to another operation than this one, at a place."""
         if self.board.differing(place) is None:
@@ -595,6 +617,8 @@ class Mpi(Transport):
 
     def words(self, number: int) -> str:
         """The operation of a number, as errors show it."""
+        if number == COMPARISON:
+            return "an operation that is new to it"
         return next((Call.words(c) for c, n in self.cards.items() if n == number), "another one")
 
     def unusable(self, what: Callable[[], str]) -> DistBackendError:
@@ -617,6 +641,7 @@ class Mpi(Transport):
         return error
 
     def close(self) -> None:
+        self.board.leave(os.getpid())
         if self.broken is None:
             self.control.Free()
             self.comm.Free()
@@ -655,6 +680,7 @@ def _end_all_with_an_error(MPI: Any) -> None:
         return
 
     def hook(kind: Any, error: Any, traceback: Any) -> None:
+        error.add_note(f"(on rank {MPI.COMM_WORLD.rank} of {MPI.COMM_WORLD.size})")
         before(kind, error, traceback)
         sys.stdout.flush()
         sys.stderr.flush()
