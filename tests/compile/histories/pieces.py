@@ -46,6 +46,14 @@ def linear(seed, n=3):
 def batch(seed, rows=2, columns=3):
     return wg.from_numpy(np.random.default_rng(seed).normal(0, 1, (rows, columns)).astype(np.float32))
 
+def doubling():
+    class Doubling(wg.autograd.Function):
+        @staticmethod
+        def forward(ctx, t): return t * 2
+        @staticmethod
+        def backward(ctx, g): return g * 2
+    return Doubling
+
 def identity(a):
     return a
 
@@ -293,6 +301,7 @@ VALUES: dict[str, Value] = {
         "hook added": "handles.append(AT.register_forward_hook(double))", "hooks removed": "for _ in range(len(handles)): handles.pop().remove()",
         "forward replaced": "AT.forward = lambda t: t * 0.5", "loaded": "AT.load_state_dict(linear(4).state_dict())", "frozen": "AT.requires_grad_(False)", "class replaced": "AT.__class__ = nn.Identity",
     }),
+    "custom function": Value("doubling()", "h = USE.apply(h)", {"replaced": "= doubling()", "forward replaced": "AT.forward = staticmethod(lambda ctx, t: t * %r)", "backward replaced": "AT.backward = staticmethod(lambda ctx, g: g * %r)"}),
     "list of modules": Value("[linear(1), nn.Tanh()]", "for layer in USE: h = layer(h)", {"one replaced": "AT[0] = linear(2)", "one appended": "AT.append(linear(3))", "one popped": "AT.pop()", "reversed": "AT.reverse()"}),
     "ModuleList": Value("nn.ModuleList([linear(1), nn.Tanh()])", "for layer in USE: h = layer(h)", {"one replaced": "AT[0] = linear(2)", "one appended": "AT.append(linear(3))"}),
     "Sequential": Value("nn.Sequential(linear(1), nn.Tanh())", "h = USE(h)", {"one replaced": "AT[1] = nn.ReLU()", "one appended": "AT.append(linear(3))"}),

@@ -401,6 +401,62 @@ CHANGES: dict[str, tuple[str, str]] = {
     ),
 }
 
+TWICE = """
+class Twice(wg.autograd.Function):
+    @staticmethod
+    def forward(x): return x * 2
+    @staticmethod
+    def setup_context(ctx, inputs, output): pass
+    @staticmethod
+    def backward(ctx, g): return g * 2
+    @staticmethod
+    def jvp(ctx, t): return t * 2
+    @staticmethod
+    def vmap(info, in_dims, x): return x * 2, 0
+class Rest(Twice): pass
+def slope(x): return wg.grad(lambda v: (Rest.apply(v) ** 2).sum())(x)
+"""
+SPREAD = "class D(wg.distributions.Gamma): pass\nd = D(wg.tensor(1.0), wg.tensor(2.0))\n"
+# What the library asks of a class of the user's by itself, where nobody sees it.
+CHANGES |= {
+    "the backward of a Function": (
+        TWICE + "f = slope",
+        "Rest.backward = staticmethod(lambda ctx, g: g * 3)",
+    ),
+    "the inherited backward of a Function": (
+        TWICE + "f = slope",
+        "Twice.backward = staticmethod(lambda ctx, g: g * 3)",
+    ),
+    "the forward of a Function": (
+        TWICE + "f = Rest.apply",
+        "Twice.forward = staticmethod(lambda x: x * 3)",
+    ),
+    "the jvp of a Function": (
+        TWICE + "def f(x): return wg.jvp(Rest.apply, (x,), (x,))[1]",
+        "Rest.jvp = staticmethod(lambda ctx, t: t * 3)",
+    ),
+    "the vmap of a Function": (
+        TWICE + "def f(x): return wg.vmap(Rest.apply)(x)",
+        "Rest.vmap = staticmethod(lambda info, dims, x: (x * 3, 0))",
+    ),
+    "how modules of a class are called": (
+        "class M(nn.Module):\n    def forward(self, x): return x * 2\nnet = nn.Sequential(M())\ndef f(x): return net(x)",
+        "M.__call__ = lambda self, x: x * 3",
+    ),
+    "what a property of a base asks": (
+        SPREAD + "def f(x): return d.stddev * x",
+        "D.variance = property(lambda self: self.rate * 7)",
+    ),
+    "what a property asks of an object made inside": (
+        SPREAD + "def f(x): return D(wg.tensor(1.0), wg.tensor(2.0)).stddev * x",
+        "D.variance = property(lambda self: self.rate * 7)",
+    ),
+    "a hook's other name": (
+        "class H:\n    def run(self, *a): return a[-1] * 2\n    __call__ = run\nnet = nn.Tanh()\nnet.register_forward_hook(H())\ndef f(x): return net(x)",
+        "H.__call__ = lambda self, *a: a[-1] * 3",
+    ),
+}
+
 
 @pytest.fixture(autouse=True)
 def as_before() -> Any:

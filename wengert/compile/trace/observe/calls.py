@@ -317,12 +317,14 @@ class Calls(Outside):
             return value
         is_of_class = static(cls, name) is value
         seen = self._read_of_class(cls, name)
+        if not is_of_class and type(value) is not MethodType:
+            self._use_class(owner)  # a library's property
         return seen if is_of_class else value
 
     def called_by_others(self, function: FunctionType, args: tuple[Any, ...]) -> None:
         """C or a library calls a function of the user's, which it may have found in a class."""
-        if args and is_of_user(type(args[0])):
-            self._found(type(args[0]), function.__name__)
+        if args:
+            self._use_class(args[0])
 
     def _method(self, owner: Any, name: str) -> Callable[..., Any] | None:
         """A user's special method of an object, bound and observed; or None."""

@@ -17,6 +17,7 @@ from wengert.compile.trace.observe.objects import (
     receiver,
     same,
 )
+from wengert.compile.trace.observe.users import is_of_user
 
 
 class Outside:
@@ -35,6 +36,7 @@ class Outside:
         self.gone_through: set[int] = set()
         self.methods: dict[tuple[type, str], Any] = {}
         self.classes: dict[int, type] = {}  # that the program has made
+        self.used: dict[int, type] = {}  # that a library was given
         self.codes: dict[int, tuple[CodeType, bool]] = {}  # whether a user's
         self.behind: dict[int, tuple[Any, int]] = {}  # where functions were looked for
         self.lent: dict[int, Any] = {}  # functions that are stubs for this
@@ -77,6 +79,18 @@ class Outside:
 
     def had_by_class(self, cls: type, name: str) -> None:
         """An object has something by its class, which is no user's."""
+
+    def class_used(self, cls: type) -> None:
+        """A library has a class of the user's, or an object of it, and may ask it for anything."""
+
+    def _use_class(self, value: Any) -> None:
+        while type(value) in FUNCTIONS[1:]:
+            value = value.__self__ if type(value) is MethodType else value.func
+        cls = value if issubclass(type(value), type) else type(value)
+        if id(cls) not in self.used and id(cls) not in self.classes:
+            self.used[id(cls)] = cls
+            if is_of_user(cls):
+                self._tell(self.class_used, cls)
 
     def kept_attribute(self, owner: Any, name: str) -> Any:
         """An attribute's value, if the object itself keeps it."""
@@ -177,6 +191,7 @@ class Outside:
             if type(value) in ATOMS:
                 continue
             outside = id(value) in self.origins
+            self._use_class(value)
             if isinstance(value, CONTAINERS):
                 if id(value) not in (self.gone_through if outside else within):
                     waiting += contents(value)

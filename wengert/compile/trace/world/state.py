@@ -122,10 +122,18 @@ def attributes(x: Any) -> Iterator[tuple[str, Any]]:
     own = getattr(x, "__dict__", None)
     if type(own) is dict:
         yield from tuple(own.items())
-    for name in copyreg._slotnames(type(x)):  # type: ignore[attr-defined]
+    for name in note_slots(type(x)):
         value = own_attribute(x, name)
         if value is not MISSING:
             yield name, value
+
+
+def note_slots(cls: type) -> list[str]:
+    """The names of a class's slots. Python keeps them in the class when they are first asked for:
+    one attribute more.
+    """
+    slots: list[str] = copyreg._slotnames(cls)  # type: ignore[attr-defined]
+    return slots
 
 
 def is_attributes(x: Any) -> bool:
@@ -138,7 +146,7 @@ def _keeps_to_itself(x: Any) -> bool:
     """Whether C has something of an object that is no attribute of it."""
     own = [m for name in TOLD if (m := static(type(x), name)) is not static(object, name)]
     if not own:
-        named = copyreg._slotnames(type(x))  # type: ignore[attr-defined]
+        named = note_slots(type(x))
         has_names = type(getattr(x, "__dict__", None)) is dict or bool(named)
         # Python's classes add a word for each name, for the dictionary, and for weak references.
         return not has_names or type(x).__basicsize__ > object.__basicsize__ + 8 * (len(named) + 2)

@@ -43,7 +43,7 @@ from wengert.compile.trace.observe.objects import (
     same,
     static,
 )
-from wengert.compile.trace.observe.users import is_library, is_users_class
+from wengert.compile.trace.observe.users import is_library, is_of_user, is_users_class
 from wengert.compile.trace.world import garbage, watch
 from wengert.compile.trace.world.conditions import Conditions, home_of
 from wengert.compile.trace.world.drawn import ASKS_FILES, SYSTEM, acts, drawn, where_numpy_stands
@@ -76,6 +76,7 @@ from wengert.compile.trace.world.state import (
     holds_weakly,
     is_attributes,
     is_itself,
+    note_slots,
 )
 from wengert.errors import TracingError
 from wengert.functions.methods.conversations import element
@@ -236,6 +237,7 @@ class World(Iterating):
                     self.conditions.note(Guard(place, value))
             elif name[:1] != "_":
                 self._through_class(owner, type(owner), name)
+            self._use_class(owner)
             self._reach(owner, None, f"a {type(owner).__name__}")
             self._reach(value, owner, f".{name}")
             self.conditions.name(value if isinstance(value, dict) else {name: value})
@@ -319,6 +321,7 @@ class World(Iterating):
             return value if is_library_class(owner) else self._seen(Attribute(owner, name), value)
         self._through_class(owner, type(owner), name)
         if is_computed(owner, name):
+            self._use_class(owner)
             if type(value) in ATOMS and not is_itself(owner):
                 self.conditions.note(Guard(Attribute(owner, name), value))
             else:
@@ -354,6 +357,19 @@ class World(Iterating):
             self.conditions.note(Guard(Item(names, name), value))
             if value is not MISSING:
                 break
+
+    def class_used(self, cls: type) -> None:
+        """Nobody sees what a library asks of a class. It may ask for what the class has that acts,
+        for what its own classes have by the same name, and for what was not there.
+        """
+        theirs = [vars(base) for base in cls.__mro__ if not is_of_user(base)]
+        for base in filter(is_of_user, cls.__mro__):
+            names = dictionary_of(base)
+            note_slots(base)
+            self.conditions.note(Guard(Length(names), len(names)))
+            for name, value in names.items():
+                if hasattr(type(value), "__get__") or any(name in their for their in theirs):
+                    self.conditions.note(Guard(Item(names, name), value))
 
     def _past(self, around: Any, name: str, value: Any) -> Any:
         """An attribute that `super()` finds: that of the classes after this one."""
