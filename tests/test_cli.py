@@ -74,7 +74,6 @@ def test_division_by_zero_and_logarithms_of_negative_numbers_are_values(run):
         ("1 + 1/x", ("x=0",), "1 / 0 is infinite, and so with all that depends on it"),
         ("(0-x)**0.5, x", ("x=1",), "(-1) ** 0.5 is not a real number"),
         ("sqrt(x)", ("x=0",), ""),
-        (["run", "--nproc", "2", "nosuch.py"], "there is no script nosuch.py"),
     ],
 )  # fmt: skip
 def test_a_value_outside_a_domain_is_pointed_at_beside_the_traces(run, formula, values, says):
@@ -150,6 +149,7 @@ MISTAKES = [
     (["tarce", "x", "x=1"], "invalid choice: 'tarce'"),
     (["demo", "--epochs", "0"], "--epochs 0: at least 1"),
     (["demo", "--epochs", "many"], "invalid int value: 'many'"),
+    (["run", "--nproc", "2", "nosuch.py"], "there is no script nosuch.py"),
 ]
 
 
