@@ -6,6 +6,7 @@ check; that the snippets of the pages run, for `test_readme.py`.
 
 import ast
 import doctest
+import functools
 import importlib
 import inspect
 import json
@@ -255,6 +256,7 @@ def test_the_page_of_rules_shows_rules_as_they_are_written():
     assert "| 4 | sqrt x | 0 | ∞ |" in page
 
 
+@functools.cache
 def described():
     pages = "\n".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
     return set(re.findall(r"^::: (\S+)$", pages, re.MULTILINE))

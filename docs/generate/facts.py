@@ -18,6 +18,7 @@ import importlib
 import inspect
 import io
 import re
+import shutil
 import tempfile
 import textwrap
 import warnings
@@ -211,12 +212,24 @@ def _quiet() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
-        stack.enter_context(contextlib.chdir(stack.enter_context(tempfile.TemporaryDirectory())))
+        stack.enter_context(contextlib.chdir(_folder().name))
+        stack.callback(_clear, Path(_folder().name))
         stack.enter_context(warnings.catch_warnings())
         stack.enter_context(wg.random.fork_rng())
         warnings.simplefilter("ignore")
         wg.manual_seed(0)
         yield
+
+
+@functools.cache
+def _folder() -> Any:
+    """Where examples are at work: a folder of each one's own took as long as the examples."""
+    return tempfile.TemporaryDirectory()
+
+
+def _clear(folder: Path) -> None:
+    for left in folder.iterdir():
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
 def call(item: Any) -> Call | None:

@@ -44,13 +44,9 @@ def names(found: list[Any]) -> tuple[set[str], set[str]]:
         if module.is_init_module or all(item.is_alias for item in module.members.values())
         for path in module.imports.values()
     } | {f"{module.path}.{name}" for module in found for name in module.exports or ()}
-    whole = OPEN | {
-        path
-        for module in found
-        if module.is_init_module
-        for path in imported(module)
-        if path in {module.path for module in found} - MIXED
-    }
+    unmixed = {module.path for module in found} - MIXED
+    folders = (module for module in found if module.is_init_module)
+    whole = OPEN | {path for folder in folders for path in imported(folder) if path in unmixed}
     return whole, given | {p for m in found if m.path in whole for p in imported(m)}
 
 

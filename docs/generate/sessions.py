@@ -12,6 +12,7 @@ import importlib
 import inspect
 import re
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +53,17 @@ class Sessions(Extension):
         DataclassesExtension().on_package(pkg=pkg)  # what they are made with is described, too
         modules = list(public.modules(pkg))
         open_, exported = public.names(modules)
+        homes: dict[str, list[str]] = defaultdict(list)
+        for path in sorted(exported):
+            homes[path.rpartition(".")[0]].append(path.rpartition(".")[2])
         waiting: dict[str, Any] = {}
         shown: list[Any] = []
         for module in modules:
             if module.docstring is not None and module.path not in open_:
                 # What follows is for readers of the source.
                 module.docstring.value = module.docstring.value.partition("\n\n")[0]
-            for path in sorted(exported):  # of several names that are set at once griffe sees none
-                home, _, name = path.rpartition(".")
-                if home == module.path and name not in module.members:
+            for name in homes[module.path]:  # of several that are set at once griffe sees none
+                if name not in module.members:
                     module.set_member(name, Attribute(name))
             for item in [*module.members.values()]:
                 if item.is_alias or item.is_module:
