@@ -127,6 +127,50 @@ def test_equal_steps_share_their_code() -> None:
     assert counts[0] == counts[1]
 
 
+def copies(n: int, count: int) -> list[Loops]:
+    """Rows of a matrix copied, the first to the last place."""
+    steps = []
+    for row in range(count):
+        read, write = Access(0, (1,), row * n), Access(1, (1,), (count - 1 - row) * n)
+        kernel = Kernel((n,), 0, ((Load(read, F), Store(write, 0)),), (F, F), (1,))
+        steps.append(Loops(kernel, (Place("input", 0), Place("output", 0))))
+    return steps
+
+
+def test_steps_that_differ_in_where_they_begin_share_their_code() -> None:
+    # An offset was part of a kernel: each row of a matrix had code of its own.
+    from llvmlite import ir
+
+    from wengert.compile.llvm import body
+
+    x, y = Value((4, 40), F), Value((4, 40), F)
+    plan = Plan([*copies(40, 4)], 0, [], [x], [y])
+    module = ir.Module("rows")
+    body.define(module, plan)
+    assert len([f for f in module.functions if f.blocks]) == 2  # the body, and one for all rows
+    given = np.arange(160, dtype=F).reshape(4, 40)
+    (out,) = Executable(plan).run([given])
+    np.testing.assert_array_equal(out, given[::-1])
+
+
+def test_what_several_steps_share_is_not_written_out_for_each_of_them() -> None:
+    # What was small became part of the body each time, and was compiled each time.
+    from llvmlite import ir
+
+    from wengert.compile.llvm import body
+    from wengert.compile.llvm.machine import host
+
+    x, y = Value((8,), F), Value((8,), F)
+    steps = [Loops(unary("exp", 8), (Place("input", 0), Place("output", 0)))]
+    sizes = []
+    for count in (2, 20):
+        module = ir.Module("shared")
+        body.define(module, Plan(steps * count, 0, [], [x], [y]))
+        inside = next(f for f in host.optimized(str(module)).functions if f.name == body.NAME)
+        sizes.append(sum(len(list(block.instructions)) for block in inside.blocks))
+    assert sizes[1] - sizes[0] == 18  # a call for each
+
+
 def test_an_input_is_updated_in_place() -> None:
     p = Value((6,), F)
     plan = Plan([Loops(scaled(6, 0.5), (Place("input", 0), Place("input", 0)))], 0, [], [p], [])

@@ -7,6 +7,7 @@ calls run in Python.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from llvmlite import ir
@@ -25,6 +26,8 @@ from wengert.compile.program.operations import check
 
 INLINED = 6000
 """Instructions of steps that may become part of the body."""
+SHARED = 12
+"""Instructions of a function from which on several steps of a body that runs once call it."""
 
 
 def define(module: ir.Module, plan: Plan, timed: bool = False, alone: bool = False) -> str:
@@ -43,6 +46,7 @@ class _Body:
     def __init__(
         self, builder: Any, plan: Plan, first: int, timed: bool = False, alone: bool = False
     ) -> None:
+        self.runs_once = builder.function.name == NAME
         self.timed = timed
         self.alone = alone
         self.numbers = {
@@ -55,7 +59,7 @@ class _Body:
         self.buffers = self.function.args[0]
         self.builder = builder
         self.bases: dict[int, Any] = {}
-        self.called: list[Any] = []  # the function of each step
+        self.called: list[ir.CallInstr] = []  # the function of each step
 
     def emit(self) -> None:
         steps = self.plan.steps
@@ -95,16 +99,22 @@ class _Body:
     def _limit_inlining(self) -> None:
         """Code that runs once need not be fast at any price: it takes time to compile.
 
-        The lightest steps become part of the body; of a loop so did what is in it, before.
+        The lightest steps become part of the body; of a loop so did what is in it, before. What
+        several steps share stays one function, unless the body is a loop's: there steps that
+        follow each other have their arrays in registers.
         """
-        inlined = [f for f in self.called if "alwaysinline" in f.attributes]
-        weighed = [(functions.weight(f), f) for f in inlined]
+        inlined = [x for x in self.called if "alwaysinline" in x.callee.attributes]
+        weighed = [(functions.weight(x.callee), x) for x in inlined]
+        times = Counter(id(x.callee) for x in inlined)
         instructions = stack = 0
-        for weight, function in sorted(weighed, key=lambda pair: pair[0].instructions):
+        for weight, x in sorted(weighed, key=lambda pair: pair[0].instructions):
+            if self.runs_once and times[id(x.callee)] > 1 and weight.instructions > SHARED:
+                x.attributes.add("noinline")
+                continue
             instructions, stack = instructions + weight.instructions, stack + weight.stack
             if instructions > INLINED or stack > STACK:
-                function.attributes.discard("alwaysinline")
-                function.attributes.add("noinline")
+                x.callee.attributes.discard("alwaysinline")
+                x.callee.attributes.add("noinline")
 
     # ---- addresses --------------------------------------------------------------------------
 
@@ -121,14 +131,15 @@ class _Body:
     # ---- steps ------------------------------------------------------------------------------
 
     def _loops(self, step: Loops) -> None:
-        bases = [self._at(place) for place in step.places]
-        shared = None if self.alone else parts.kernel_in_parts(self.module, step.kernel)
+        begins = zip(step.places, step.kernel.begins(), step.kernel.buffers, strict=True)
+        bases = [self._at(place.after(n * dtype.itemsize)) for place, n, dtype in begins]
+        kernel = step.kernel.from_its_begin()
+        shared = None if self.alone else parts.kernel_in_parts(self.module, kernel)
         if shared is not None:
             parts.share(self.builder, *shared, bases)
             return
-        function = loops.define(self.module, step.kernel, machine.vector_bytes())
-        self.called.append(function)
-        self.builder.call(function, bases)
+        function = loops.define(self.module, kernel, machine.vector_bytes())
+        self.called.append(self.builder.call(function, bases))
 
     def _multiply(self, step: Multiply) -> None:
         bases = [self._at(x.place) for x in (step.a, step.b, step.out)]
@@ -137,8 +148,7 @@ class _Body:
             parts.share(self.builder, *shared, bases)
             return
         function = matmul.define(self.module, step)
-        self.called.append(function)
-        self.builder.call(function, bases)
+        self.called.append(self.builder.call(function, bases))
 
     def _check(self, number: int, step: Call) -> None:
         holds = self.builder.load(self._at(step.arrays[0].place), typ=BYTE, align=1)
@@ -153,8 +163,8 @@ class _Body:
         builder, layouts = self.builder, step.arrays
         if is_native(step):
             function = natives.define(self.module, step)
-            self.called.append(function)
             status = builder.call(function, [self._at(layout.place) for layout in layouts])
+            self.called.append(status)
             if status.type == I32:
                 self._stop_if(builder.icmp_signed("!=", status, I32(0)), status)
             return
@@ -178,9 +188,9 @@ class _Body:
             _Body(builder, plan, first, alone=self.alone).emit()
             inside.append(body)
         function = bodies.define(self.module, step, f"{self.function.name}.{number}", inside)
-        self.called.append(function)
         arguments = [*(self._at(layout.place) for layout in step.arrays), self.callback]
         status = self.builder.call(function, arguments)
+        self.called.append(status)
         self._stop_if(self.builder.icmp_signed("!=", status, I32(0)), status)
 
     def _stop_if(self, condition: Any, status: Any) -> None:

@@ -10,7 +10,7 @@ Kernels are hashable, and equal ones are compiled once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -131,6 +131,31 @@ class Kernel:
             for operation in stage:
                 if isinstance(operation, (Load, Store)):
                     yield operation.access
+
+    def begins(self) -> tuple[int, ...]:
+        """The least offset of the accesses to each buffer, in its elements."""
+        least: dict[int, int] = {}
+        for access in self.accesses():
+            least[access.buffer] = min(access.offset, least.get(access.buffer, access.offset))
+        return tuple([least.get(number, 0) for number in range(len(self.buffers))])
+
+    def from_its_begin(self) -> Kernel:
+        """The kernel for buffers that start where it `begins` in these.
+
+        What differs in where it reads and writes alone is then one kernel.
+        """
+        begins = self.begins()
+        if not any(begins):
+            return self
+
+        def moved(operation: Operation) -> Operation:
+            if not isinstance(operation, (Load, Store)):
+                return operation
+            access = operation.access
+            offset = access.offset - begins[access.buffer]
+            return replace(operation, access=replace(access, offset=offset))
+
+        return replace(self, stages=tuple([tuple(map(moved, stage)) for stage in self.stages]))
 
 
 class Unsupported(Exception):

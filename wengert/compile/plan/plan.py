@@ -28,6 +28,10 @@ class Place:
     number: int
     offset: int = 0
 
+    def after(self, count: int) -> Place:
+        """The place so many bytes further on."""
+        return Place(self.kind, self.number, self.offset + count)
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
