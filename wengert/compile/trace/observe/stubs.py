@@ -136,20 +136,26 @@ def functions_behind(value: Any, known: dict[int, tuple[Any, int]]) -> Iterator[
                 yield x
             if depth:
                 parts += _parts(x)
+        if not parts:
+            return
         level = parts
 
 
 _LEADING_NOWHERE = {*ATOMS, np.ndarray, Tensor, BuiltinFunctionType, ModuleType}
+_PLAIN_CONTAINERS = frozenset({dict, list, tuple, set})
+_ARRAYS = np.ndarray, Tensor
 _UNKNOWN = None, -1
 
 
 def _parts(x: Any) -> Iterable[Any]:
     """What an object holds that decides what its calls do."""
+    if type(x) in _PLAIN_CONTAINERS:
+        return gc.get_referents(x)
     if type(x) is FunctionType:
         return (*map(held_in, x.__closure__ or ()), *vars(x).values(), RULES.get(x))
     if isinstance(x, type):
         return (*vars(x).values(), *x.__mro__, type(x)) if is_of_user(x) else ()
-    if isinstance(x, np.ndarray | Tensor):
+    if isinstance(x, _ARRAYS):
         return (type(x),)
     if type(x) is MethodType:
         return x.__func__, x.__self__
