@@ -106,7 +106,7 @@ def main(argv=None):
         return
     if options.folder is None:
         parser.error("--folder is needed: all processes write their checkpoints there")
-    dist.init_process_group("mpi", timeout=120)
+    dist.init_process_group(timeout=120)  # by what started the processes: MPI, or Ray
     print(train(*arguments), flush=True)
     dist.destroy_process_group()
 
