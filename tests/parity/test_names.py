@@ -55,6 +55,11 @@ def test_a_name_that_pytorch_has_not_is_an_attribute_error():
 
 
 PRIVATE = {
+    "__config__": "show parallel_info",
+    "_tensor_str": "_tensor_str",
+    "jit": "ScriptModule _overload",
+    "utils.data": "functional_datapipe",
+    "utils.data.dataloader": "_BaseDataLoaderIter _MultiProcessingDataLoaderIter",
     "_C": "_log_api_usage_once",
     "_dynamo": "disable allow_in_graph is_compiling reset",
     "autograd.function": "FunctionCtx",
@@ -63,7 +68,6 @@ PRIVATE = {
     "cuda.amp": "custom_fwd",
     "distributions.utils": "_standard_normal lazy_property",
     "functional": "norm",
-    "jit": "ScriptModule",
     "library": "custom_op",
     "multiprocessing": "set_start_method",
     "nn": "SyncBatchNorm",
@@ -98,3 +102,19 @@ NAMED = [(path, name) for path, names in PRIVATE.items() for name in names.split
 def test_names_that_published_code_imports_are_found(path, name):
     with as_torch.installed():
         assert getattr(importlib.import_module(f"torch.{path}"), name) is not None
+
+
+def test_functions_that_an_absent_name_decorates_say_so_when_they_are_called():
+    # Decorating them, which their module does when it is imported, was an error.
+    with as_torch.installed():
+        import torch
+
+        @torch.distributed.rpc.api._require_initialized
+        def function():
+            return 1
+
+        with pytest.raises(NotImplementedError, match="_require_initialized has no counterpart"):
+            function()
+        with pytest.raises(NotImplementedError, match="_pin_memory has no counterpart"):
+            torch.ops.aten._pin_memory.default(1)
+        assert torch.onnx.is_in_onnx_export() is False

@@ -250,3 +250,12 @@ def test_pieces_go_by_all_of_pytorchs_names():
         assert sizes == [4, 2]
         assert [len(p) for p in x.tensor_split(sections=4)] == [2, 2, 1, 1]
         assert [len(p) for p in x.hsplit(indices=[1])] == [1, 5]
+
+
+def test_operators_of_pytorchs_inside_take_out_and_copy():
+    x, i = wg.arange(12.0).reshape(3, 4), wg.tensor([2, 0])
+    assert wg.ops.aten.index.Tensor(x, [None, i]).tolist() == x[:, i].tolist()
+    copied = wg.ops.aten._to_copy.default(x, dtype=wg.float64)
+    assert (copied.dtype, copied.tolist()) == (wg.float64, x.tolist())
+    assert wg.ops.aten.alias.default(x).data_ptr() == x.data_ptr()
+    assert wg._safe_softmax(wg.zeros(2), 0).tolist() == [0.5, 0.5]

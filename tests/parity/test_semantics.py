@@ -83,3 +83,19 @@ def test_programs_give_what_they_give_in_pytorch(case):
         assert ours.shape == theirs.shape
         expected = wg.tensor(theirs.detach().tolist(), dtype=ours.dtype)
         assert wg.allclose(ours.detach(), expected, rtol=5e-3)  # their gelu of -4 is not exact
+
+
+def test_what_index_tensors_take_out_is_contiguous():
+    # x[:, i] had NumPy's strides, and x[:, i].view(-1) was refused.
+    x = wg.arange(24.0).reshape(2, 3, 4)
+    theirs = torch.arange(24.0).reshape(2, 3, 4)
+    i, mask = [1, 0], [True, False, True]
+    whole = slice(None)
+    for index in (
+        (Ellipsis, i), (whole, i), (whole, mask), (whole, i, i), (i, whole, i),
+        (whole, [[0], [1]], i), (whole, None, i),
+    ):  # fmt: skip
+        own = tuple(wg.tensor(p) if isinstance(p, list) else p for p in index)
+        other = tuple(torch.tensor(p) if isinstance(p, list) else p for p in index)
+        assert x[own].stride() == theirs[other].stride()
+        assert x[own].view(-1).tolist() == theirs[other].view(-1).tolist()

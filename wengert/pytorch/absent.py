@@ -14,7 +14,7 @@ import importlib.machinery
 import importlib.util
 import re
 import sys
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from wengert.imports import Aliases, kept
@@ -81,15 +81,21 @@ OTHERWISE = {
     "_disabled_torch_function_impl": "pytorch.overrides.disabled",
     "DisableTorchFunction": "pytorch.overrides.DisableTorchFunction",
     "DisableTorchFunctionSubclass": "pytorch.overrides.DisableTorchFunctionSubclass",
+    "_overload_method": "pytorch.jit.export",
+    "functional_datapipe": "pytorch.jit.ignore",  # the class, which cannot be called
+    "_tensor_str": "functions.printing.body_text",
     "RemovableHandle": "history.node.RemovableHandle",
 }
 """Names that programs take from the inside of PyTorch, and what they are here."""
 
+NOTHING = {"_BaseDataLoaderIter", "_SingleProcessDataLoaderIter", "_MultiProcessingDataLoaderIter"}
+"""Classes of PyTorch's inside that programs ask for, and that nothing here is an instance of."""
+
 PRIVATE = {
     *("_C", "_C._fft", "_C._linalg", "_C._nn", "_C._special", "_C._VariableFunctions", "_VF"),
     *("_dynamo", "_dynamo.config", "_inductor", "_inductor.config"),
-    *("_jit_internal", "_tensor", "_utils", "_vmap_internals"),
-    *("nn._reduction", "utils._pytree", "utils.data._utils"),
+    *("_jit_internal", "_tensor", "_tensor_str", "_utils", "_vmap_internals"),
+    *("__config__", "__future__", "nn._reduction", "utils._pytree", "utils.data._utils"),
 }
 """Modules that programs look into, although their names say that they are private."""
 
@@ -128,25 +134,32 @@ class Absent(ModuleType):
 def answer(module: str, name: str) -> Any:
     """What stands for a name of PyTorch's in a module that does not define it; AttributeError."""
     paths = _theirs(module)
-    if name.startswith("__") or name == "pytest_plugins":  # which pytest asks all modules for
-        raise _unknown(module, name)
     if any(is_module(f"{path}.{name}".lstrip(".")) for path in paths):
         return importlib.import_module(f"{module}.{name}")
+    if name.startswith("__") or name == "pytest_plugins":  # which pytest asks all modules for
+        raise _unknown(module, name)
     if name.startswith("_foreach_") and paths == [""]:
         function = importlib.import_module("wengert.pytorch.foreach").function(name)
         if function is not None:
             return function
+    if name.startswith("_") and paths == [""] and hasattr(_aten(), name):
+        return getattr(_aten(), name)
     if name in OTHERWISE and paths != [""]:
         where, _, own = f"wengert.{OTHERWISE[name]}".rpartition(".")
         return getattr(importlib.import_module(where), own)
     if all(map(has_file, paths)):
-        if not any(name in LACKING.get(path, "").split() for path in paths):
+        if name not in NOTHING and not any(name in LACKING.get(p, "").split() for p in paths):
             raise _unknown(module, name)
     elif (package := _above(paths[0])) and (item := _object(package, name)) is not None:
         return item
     elif name.startswith("_") and paths[0] in PRIVATE:
         raise _unknown(module, name)
     return Unavailable(name, (), {"__module__": f"torch.{paths[0]}".rstrip(".")})
+
+
+def _aten() -> Any:
+    """PyTorch has the operators of its inside, such as `torch._safe_softmax`, beside all others."""
+    return importlib.import_module("wengert.pytorch.aten").OWN
 
 
 def _object(module: str, name: str) -> Any:
@@ -167,9 +180,14 @@ def _theirs(module: str) -> list[str]:
 
 
 class Unavailable(type):
-    """A name of PyTorch's without a meaning here: nothing is an instance, and no call succeeds."""
+    """A name of PyTorch's without a meaning here: nothing is an instance, and no call succeeds.
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+    A function that it decorates has no meaning either, and says so when it is called.
+    """
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and isinstance(args[0], FunctionType):
+            return Unavailable(cls.__name__, (), {"__module__": cls.__module__})  # a decorator
         raise NotImplementedError(_explained(cls))
 
     def __getattr__(cls, name: str) -> NoReturn:

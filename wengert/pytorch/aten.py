@@ -97,6 +97,21 @@ def slice(self: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: 
     ]
 
 
+def index(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """`self[i, :, j]`: None stands for a whole dimension."""
+    return self[tuple(builtins.slice(None) if i is None else i for i in indices)]
+
+
+def alias(self: Tensor) -> Tensor:
+    """A view of all of it."""
+    return self.view(self.shape)
+
+
+def _to_copy(self: Tensor, *, dtype: Any = None, **options: Any) -> Tensor:
+    """`to` that always copies."""
+    return self.to(dtype=dtype or self.dtype, copy=True, **options)
+
+
 def _safe_softmax(self: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """`softmax`, and 0 instead of NaN where all is minus infinity."""
     hidden = (self == -float("inf")).all(dim, keepdim=True)
@@ -193,7 +208,7 @@ def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
 
 
 OWN = SimpleNamespace(**{f.__name__: told(f) for f in (
-    slice, _safe_softmax, _softmax_backward_data, native_dropout_backward,
+    slice, index, alias, _to_copy, _safe_softmax, _softmax_backward_data, native_dropout_backward,
     _native_batch_norm_legit, _batch_norm_with_update, max_pool2d_with_indices_backward,
     _upsample_bilinear2d_aa, _unsafe_masked_index, _unsafe_masked_index_put_accumulate, _chunk_cat,
 )})  # fmt: skip

@@ -40,7 +40,7 @@ def export(function: Any) -> Any:
     return function
 
 
-unused = export
+unused = _overload = _overload_method = export
 
 
 def ignore(drop: Any = False, **options: Any) -> Any:

@@ -375,8 +375,8 @@ nn.parameter: UninitializedTensorMixin
 nn.utils.fusion: ConvT LinearT
 nn.utils.rnn: PackedSequence_ bind
 onnx: ExportableModule InputObserver JitScalarType ONNXProgram OnnxExporterError
-    OperatorExportTypes TensorProtoDataType TrainingMode is_in_onnx_export
-    register_custom_op_symbolic select_model_mode_for_export unregister_custom_op_symbolic
+    OperatorExportTypes TensorProtoDataType TrainingMode register_custom_op_symbolic
+    select_model_mode_for_export unregister_custom_op_symbolic
 optim: swap_in_optimizer_params_and_state
 optim.adam: DeviceDict DeviceDtypeDict ParamsT adam
 optim.lbfgs: ParamsT
@@ -407,8 +407,8 @@ utils.checkpoint: CheckpointError CheckpointFunction CheckpointPolicy DefaultDev
     create_selective_checkpoint_contexts get_device_states set_checkpoint_debug_enabled
     set_checkpoint_early_stop set_device_states
 utils.data: DFIterDataPipe DataChunk IterDataPipe MapDataPipe argument_validation
-    functional_datapipe guaranteed_datapipes_determinism non_deterministic
-    runtime_validation runtime_validation_disabled
+    guaranteed_datapipes_determinism non_deterministic runtime_validation
+    runtime_validation_disabled
 utils.dlpack: DLDeviceType
 """)
 """Names of modules that have a file here, without a meaning here."""

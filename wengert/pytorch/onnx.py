@@ -39,6 +39,11 @@ DTYPES = {
 """The numbers of dtypes; of complex numbers runtimes know nothing."""
 
 
+def is_in_onnx_export() -> bool:
+    """Whether PyTorch's exporter is at work: never, since functions here are compiled instead."""
+    return False
+
+
 def export(
     model: Any,
     args: Any,

@@ -18,16 +18,27 @@ def getitem(x: Any, index: Any) -> Any:
     """`x[index]`; a view for basic indices, a zero-dimensional one for a single element."""
     if isinstance(x, np.ndarray):
         try:
-            result = x[index]
+            result = _behind_whole(x, index) if type(index) is tuple else x[index]
         except IndexError as error:
             raise of_tensors(error, x.shape) from None
         if isinstance(result, np.ndarray):
-            return result
+            # NumPy gathers into a turned array, of which PyTorch's programs could take no view.
+            turned = not (result.flags.c_contiguous or is_basic(index))
+            return np.ascontiguousarray(result) if turned else result
     if not is_basic(index):
         return x[index]
     # A lone element would be a copy; the ellipsis makes it a view.
     parts = index if isinstance(index, tuple) else (index,)
     return x[parts if Ellipsis in parts else (*parts, ...)]
+
+
+def _behind_whole(x: Any, index: tuple[Any, ...]) -> Any:
+    """`x[index]`; of one array behind whole dimensions by `take`, whose result is in order."""
+    *before, last = index or (None,)
+    places = isinstance(last, np.ndarray) and last.dtype.kind in "iu"
+    if places and before and all(map(_is_whole, before)):
+        return x.take(last, len(before))
+    return x[index]
 
 
 def is_basic(index: Any) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.autograd.record import recorder
 from wengert.functions.creation import as_tensor, tensor
 from wengert.functions.random import Generator, default_generator
+from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor, wrap
 from wengert.utils.data.datasets import IterableDataset, Subset, TensorDataset
 from wengert.utils.data.samplers import BatchSampler, RandomSampler, SequentialSampler
@@ -385,3 +386,6 @@ class DataLoader:
                 return n
             return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
+
+
+_lacking(__name__)

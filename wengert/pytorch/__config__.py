@@ -1,0 +1,33 @@
+"""How the libraries below were built: `torch.__config__`, which programs print and search."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+
+import numpy as np
+
+from wengert.pytorch.version import __version__
+
+
+def show() -> str:
+    """The versions, and what NumPy says of its build.
+
+    >>> show().splitlines()[0].startswith("wengert, ")
+    True
+    """
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        np.show_config()
+    return f"wengert, as PyTorch {__version__}, with NumPy {np.__version__}:\n{said.getvalue()}"
+
+
+def parallel_info() -> str:
+    """How many processors there are, and what was asked of the threads of NumPy's libraries.
+
+    >>> "processors" in parallel_info()
+    True
+    """
+    asked = [f"{name}={value}" for name, value in os.environ.items() if name.endswith("_THREADS")]
+    return "\n".join([f"processors: {os.cpu_count()}", *sorted(asked)])
