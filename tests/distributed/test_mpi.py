@@ -137,6 +137,19 @@ def test_an_error_on_one_rank_ends_all():
     assert "KeyError: 'lost'" in done.stdout
 
 
+def test_an_error_that_ends_a_rank_is_written_at_once():
+    # Written piece by piece, it had mpirun's own words in the middle of a line.
+    done = program(
+        2,
+        "import sys\nclass Pieces:\n"
+        "    def write(self, text): os.write(1, f'[{text}]'.encode())\n"
+        "    def flush(self): pass\n"
+        "sys.stderr = Pieces()\n"
+        "if rank == 1: raise KeyError('lost')\ndist.barrier(timeout=30)\n",
+    )
+    assert re.search(r"\[Traceback [^\[\]]*\nKeyError: 'lost'\n\(on rank 1", done.stdout)
+
+
 @pytest.mark.skipif(not survives(), reason="this MPI ends all ranks when one dies (no ULFM)")
 def test_an_error_that_ends_a_rank_says_which_one():
     # A NaN that anomaly mode finds comes from autograd, which knows of no ranks.

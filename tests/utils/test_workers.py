@@ -141,16 +141,23 @@ def test_a_batch_that_cannot_be_sent_is_reported():
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_killed_worker_is_reported_and_the_others_end(number):
+def test_a_killed_worker_is_reported_and_the_others_end(number, tmp_path):
+    seen, begun = [], tmp_path / "begun"
+
     def load(i):
         if i == 3:
+            while not begun.exists():  # a loader may report the killed one before it gives a batch
+                time.sleep(0.01)
             os.kill(os.getpid(), number)
         return os.getpid()
 
-    seen = []
+    def take(pid):
+        begun.touch()
+        return pid
+
     loader = DataLoader(Items(20, load), num_workers=2, collate_fn=lambda batch: batch[0])
     with pytest.raises(RuntimeError, match=r"DataLoader worker \(pid \d+\) is killed by signal"):
-        seen.extend(loader)
+        seen.extend(map(take, loader))
     assert seen
     assert all(map(gone, seen))
 

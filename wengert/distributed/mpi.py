@@ -15,6 +15,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import faulthandler
+import io
 import os
 import sys
 import threading
@@ -681,7 +682,9 @@ def _end_all_with_an_error(MPI: Any) -> None:
 
     def hook(kind: Any, error: Any, traceback: Any) -> None:
         error.add_note(f"(on rank {MPI.COMM_WORLD.rank} of {MPI.COMM_WORLD.size})")
-        before(kind, error, traceback)
+        with contextlib.redirect_stderr(io.StringIO()) as text:
+            before(kind, error, traceback)
+        sys.stderr.write(text.getvalue())  # at once, or mpirun's words come into the middle of it
         sys.stdout.flush()
         sys.stderr.flush()
         if LOST:  # where ranks are lost one after the other, mpirun may call an abort a success
