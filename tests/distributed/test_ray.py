@@ -128,15 +128,15 @@ def test_as_many_ranks_start_as_the_cluster_has_processors(told, ranks, monkeypa
     begun = []
     monkeypatch.setattr(actors, "room", lambda least: 7)
     monkeypatch.setattr(actors, "attempt", lambda nproc, *_: begun.append(nproc) or 0)
-    assert main(["run", "--engine", "ray", *told, "script.py"]) == 0
+    assert main(["run", "--engine", "ray", *told, __file__]) == 0
     assert begun == [ranks]
 
 
-WITHOUT_RAY = """
+WITHOUT_RAY = f"""
 import sys
 sys.modules["ray"] = None
 from wengert.cli import main
-sys.argv = ["wengert", "run", "--engine", "ray", "--nproc", "2", "script.py"]
+sys.argv = ["wengert", "run", "--engine", "ray", "--nproc", "2", {__file__!r}]
 sys.exit(main())
 """
 
