@@ -142,8 +142,6 @@ def answer(module: str, name: str) -> Any:
         function = importlib.import_module("wengert.pytorch.foreach").function(name)
         if function is not None:
             return function
-    if name.startswith("_") and paths == [""] and hasattr(_aten(), name):
-        return getattr(_aten(), name)
     if name in OTHERWISE and paths != [""]:
         where, _, own = f"wengert.{OTHERWISE[name]}".rpartition(".")
         return getattr(importlib.import_module(where), own)
@@ -155,11 +153,6 @@ def answer(module: str, name: str) -> Any:
     elif name.startswith("_") and paths[0] in PRIVATE:
         raise _unknown(module, name)
     return Unavailable(name, (), {"__module__": f"torch.{paths[0]}".rstrip(".")})
-
-
-def _aten() -> Any:
-    """PyTorch has the operators of its inside, such as `torch._safe_softmax`, beside all others."""
-    return importlib.import_module("wengert.pytorch.aten").OWN
 
 
 def _object(module: str, name: str) -> Any:
