@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
+import json
 import os
 
 import numpy as np
@@ -17,10 +16,9 @@ def show() -> str:
     >>> show().splitlines()[0].startswith("wengert, ")
     True
     """
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        np.show_config()
-    return f"wengert, as PyTorch {__version__}, with NumPy {np.__version__}:\n{said.getvalue()}"
+    # NumPy prints this text itself, but warns where PyYAML is missing.
+    built = json.dumps(np.show_config(mode="dicts"), indent=2)
+    return f"wengert, as PyTorch {__version__}, with NumPy {np.__version__}:\n{built}"
 
 
 def parallel_info() -> str:
