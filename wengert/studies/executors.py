@@ -30,10 +30,6 @@ def _none(executor: Any) -> Any:
     return None
 
 
-def _sound(executor: Any) -> bool:
-    return False
-
-
 def _by_value(job: Job) -> bytes:
     """With the text of functions that workers cannot import, as Dask and Ray send them."""
     import cloudpickle
@@ -53,8 +49,8 @@ def _processes(old: Any) -> Executor:
     )
 
 
-def _broken_pool(pool: Any) -> bool:
-    """Whether a pool of processes lost one: then no worker it still has is of use, and all end.
+def _end_broken_pool(pool: Any) -> bool:
+    """End the workers that a pool of processes still has when it has lost one; whether it has.
 
     The pool ends those it knew when it broke. One that `submit` was starting at that moment is
     left waiting for work that never comes, and so is who waits for the pool's end.
@@ -69,20 +65,20 @@ def _broken_pool(pool: Any) -> bool:
 class Kind:
     """How many calls run at once, how the job gets to workers, and what goes on after a loss.
 
-    `broken` says whether an executor takes no more calls, and ends what is left of one.
+    `end_broken` ends what is left of an executor that broke, and says whether it did.
     """
 
     size: Callable[[Any], int | None] = _none
     packed: Callable[[Job], bytes] | None = pickle.dumps
     another: Callable[[Any], Any] = _none
-    broken: Callable[[Any], bool] = _sound
+    end_broken: Callable[[Any], bool | None] = _none
 
 
 KINDS = {
     "concurrent.futures._base.Executor": Kind(),
     "concurrent.futures.thread.ThreadPoolExecutor": Kind(lambda e: e._max_workers, packed=None),
     "concurrent.futures.process.ProcessPoolExecutor": Kind(
-        lambda e: e._max_workers, another=_processes, broken=_broken_pool
+        lambda e: e._max_workers, another=_processes, end_broken=_end_broken_pool
     ),
     "mpi4py.futures.pool.MPIPoolExecutor": Kind(lambda e: e.num_workers),
     "distributed.cfexecutor.ClientExecutor": Kind(
@@ -176,13 +172,13 @@ class Crew:
     def submit(self, *args: Any) -> Future[Any]:
         call = (self.job,) if isinstance(self.job, Job) else (run, self.job)
         future = self.executor.submit(*call, *args)
-        if self.kind.broken(self.executor):  # it may have failed its calls before it had this one
+        if self.kind.end_broken(self.executor):  # perhaps before it had this call
             raise BrokenExecutor("a worker was lost while the executor took a call")
         return future
 
     def renew(self) -> bool:
         """Put another executor in the place of one that broke; whether there is one."""
-        self.kind.broken(self.executor)
+        self.kind.end_broken(self.executor)
         other = self.make() if self.make else self.kind.another(self.executor)
         if other is None:
             return False
@@ -193,7 +189,7 @@ class Crew:
         return True
 
     def close(self) -> None:
-        self.kind.broken(self.executor)
+        self.kind.end_broken(self.executor)
         for executor in self.made:
             executor.shutdown(cancel_futures=True)
 
