@@ -22,9 +22,11 @@ Recorder = Callable[..., Any]
 
 
 class _Casting:
-    """The recorder of `astype`, which `record.py` hands in."""
+    """The recorder of `astype`, which `record.py` hands in, and what it knows of rules."""
 
     record: Recorder
+    frees: Callable[[Rule, str], bool]
+    """Whether a node saves arrays where an argument is a Python number."""
 
 
 casting = _Casting()
@@ -152,7 +154,8 @@ def cast(x: Tensor, dtype: Any) -> Tensor:
 def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
     """Operands that are neither tensors nor Python numbers: NumPy scalars, arrays, lists."""
     tensors = []
-    for x in operands:
+    number = None
+    for name, x in zip(rule.arguments, operands, strict=False):
         if isinstance(x, np.generic):
             x = x.item()
         elif isinstance(x, np.ndarray):
@@ -162,6 +165,7 @@ def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
             if isinstance(x, (bool, int, float, complex)):
                 x = next(kind(x) for kind in (bool, int, float, complex) if isinstance(x, kind))  # type: ignore[arg-type]
             elif hasattr(x, "__array_function__"):
+                number = number if x.ndim else name
                 x = wrap(x if x.ndim else kind_of(x).met(x))
             elif dtypes.is_foreign(x):
                 raise dtypes.foreign(x)
@@ -172,7 +176,10 @@ def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
         tensors.append(x)
     if not any(isinstance(x, Tensor) for x in tensors):
         tensors[0] = wrap(np.asarray(tensors[0], dtypes.result_type(tensors[0])))
-    return record(*tensors)
+    result = record(*tensors)
+    if number is not None and is_binary(rule) and result._node is not None:
+        result._node.frees = casting.frees(rule, number)
+    return result
 
 
 def _joined(items: Any) -> Any:

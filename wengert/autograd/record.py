@@ -410,3 +410,4 @@ class SequenceNode(Node):
 
 
 casting.record = recorder(astype)
+casting.frees = lambda rule, number: plan_of(rule, number).frees

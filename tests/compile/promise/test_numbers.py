@@ -479,3 +479,22 @@ def test_averaged_weights_are_updated_by_a_compiled_step(kind: str) -> None:
         return seen
 
     same(story, 1e-4)
+
+
+@pytest.mark.parametrize(
+    "made", ["x * s", "s * x", "x / s", "x + s", "wg.add(x, x, alpha=s)", "x * np.float64(s)"]
+)
+def test_a_number_that_changes_leaves_no_array_that_a_pass_would_free(made: str) -> None:
+    # It was a tensor where the node was made, so what came before it had no second derivative.
+    m = module(f"def f(x, s):\n y = {made}\n z = y * 2\n y.sum().backward()\n return z\n")
+
+    def story(compile: Any) -> Any:
+        f = compile(m.f)
+        x = numbers(1, 2).requires_grad_()
+        seen = []
+        for s in (0.5, 0.25, 3.0, 1.5):
+            f(x, s).sum().backward()
+            seen.append(noted(x.grad))
+        return seen
+
+    same(story)
