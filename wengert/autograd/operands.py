@@ -43,7 +43,9 @@ def is_binary(rule: Rule) -> bool:
 def keeps_integers(rule: Rule) -> bool:
     """Whether integers stay integers, as in a product and not in a quotient."""
     try:
-        return bool(rule.function(*[np.ones(1, np.int32)] * 2).dtype == np.int32)
+        with np.errstate(all="ignore"):
+            result = rule.function(*[np.ones(1, np.int32)] * len(rule.arguments))
+        return bool(result.dtype == np.int32)
     except Exception:  # of integers: TypeError, or what a function of the user's own may raise
         return False
 

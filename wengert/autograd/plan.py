@@ -24,7 +24,7 @@ Form = Literal["unary", "binary", "number", "usual", "any"]
 class Usual(NamedTuple):
     """The calls that a public function usually gets: see `record.usually`."""
 
-    when: Formula
+    when: tuple[Formula, ...]
     given: Formula
     quick: Formula | None
     more: bool  # whether calls come with more arguments than there are, which NumPy's takes
@@ -55,7 +55,7 @@ class _Answers(NamedTuple):
     blocks: bool  # many numbers go to machine code
     steps: bool  # as soon as they are several, since NumPy would go through them more than once
     halves: bool  # so do those of float16
-    rounds: bool  # half precision is computed in float32: views and casts compute nothing
+    rounds: bool  # half precision is computed in float32: not views, casts and single steps
     floats: bool  # integers become floating point
     number: str | None = None  # the argument that is known to be a Python number
     usually: Usual | None = None
@@ -212,8 +212,8 @@ class Plan(_Answers):
         return self.usually.given._replace(item=self.arguments.index(n))
 
     @property
-    def when(self) -> Formula | None:
-        return self.usually.when if self.usually else None
+    def when(self) -> tuple[Formula, ...]:
+        return self.usually.when if self.usually else ()
 
     @property
     def more(self) -> bool:
@@ -226,9 +226,9 @@ class Plan(_Answers):
     @property
     def files(self) -> set[str]:
         """Where expressions are taken from."""
-        formulas = (
-            (self.usually.when, self.usually.given, self.usually.quick) if self.usually else ()
-        )
+        if not self.usually:
+            return set()
+        formulas = (*self.usually.when, self.usually.given, self.usually.quick)
         return {formula.file for formula in formulas if formula}
 
     def base(self, fact: str) -> str:
@@ -250,6 +250,8 @@ def plan_of(rule: Rule, number: str | None = None) -> Plan:
     has_body = hasattr(function, "body")
     form: Form = "unary" if is_unary(rule) else "binary" if is_binary(rule) else "any"
     formula = rule.formulas and isinstance(function, np.ufunc)
+    step = rule.formulas and has_body and not _has_steps_forward(rule)
+    ufunc = getattr(function, "signature", "") is None
     names = {p for n in tracked for p in parameters(rule.reverse[n])}
     assert rule.together is None or names.issuperset(parameters(rule.together)), rule
     shares = rule.view and rule.outputs == 1
@@ -275,10 +277,10 @@ def plan_of(rule: Rule, number: str | None = None) -> Plan:
         quick=function in QUICK,
         direct=has_body or function in QUICK,
         blocks=rule.formulas and has_body,
-        steps=rule.formulas and has_body and _has_steps_forward(rule),
+        steps=rule.formulas and has_body and not step,
         halves=formula and not has_body and function not in QUICK,
-        rounds=not (rule.view or rule.casts or getattr(function, "signature", "") is None),
-        floats=form == "unary" or (form == "binary" and not number and not keeps_integers(rule)),
+        rounds=not (rule.view or rule.casts or step or ufunc),
+        floats=form != "any" and not number and not keeps_integers(rule),
         number=number,
     )
 

@@ -12,7 +12,7 @@ import functools
 import inspect
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature, signature
 from types import FunctionType
 from typing import Any
@@ -149,20 +149,21 @@ def _first_call_of_one(input: Any, *, out: Any = None) -> Any:
 def usually(
     function: Function,
     *,
-    when: Callable[..., bool],
+    when: Callable[..., bool] | Sequence[Callable[..., bool]],
     given: Callable[..., tuple[Any, ...]],
     quick: Callable[..., Any] | None = None,
 ) -> Callable[[Recorder], Recorder]:
     """A decorator that takes the commonest calls of a public function straight to `function`.
 
-    Three formulas say which and how; the first two are about parameters of the public function.
-    Calls that give a tensor around a plain array first, and for which `when` is true, record
-    `function(*given)` without a layer between. `quick` is what that is for the array of the first
-    and the other arguments of `function`, unless the function itself is as quick. All other calls
-    go to the public function as it is written.
+    Formulas say which and how; the first two kinds are about parameters of the public function.
+    Calls that give a tensor around a plain array first, and for which all of `when` are true,
+    record `function(*given)` without a layer between. `quick` is what that is for the array of the
+    first and the other arguments of `function`, unless the function itself is as quick. All other
+    calls go to the public function as it is written.
     """
     rule = RULES[function]
-    formulas = formula(when), formula(given), quick and formula(quick)
+    conditions = (when,) if callable(when) else when
+    formulas = tuple(map(formula, conditions)), formula(given), quick and formula(quick)
 
     def decorate(general: Recorder) -> Recorder:
         def write(_: Recorder, space: dict[str, Any]) -> Any:
@@ -172,7 +173,7 @@ def usually(
             names = tuple(p.name for p in parameters if p.name != "more")
             plan = usual_plan(rule, Usual(*formulas, len(names) < len(parameters)))
             own = _own(rule, plan) | {"general": asked, "record": recorder(function)}
-            space |= _names_of(when, given, quick or when)
+            space |= _names_of(*conditions, given, quick or given)
             bare = [p.replace(annotation=p.empty, default=p.empty) for p in parameters]
             head = f"{general.__name__}{Signature(bare)}"
             written = folded(template.record, space, own, head, plan, others=names)

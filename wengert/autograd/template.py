@@ -101,7 +101,7 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None, more: Any = ()) 
     if plan.form == "usual":
         if plan.more and more:
             return handed_on(own.general)
-        if not (isinstance(put(plan.usual(plan.first)), Tensor) and put(plan.when)):
+        if not (isinstance(put(plan.usual(plan.first)), Tensor) and all(put(f) for f in plan.when)):
             return handed_on(own.general)
         for n in plan.arguments:
             given[n] = put(plan.usual(n))
@@ -143,6 +143,8 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None, more: Any = ()) 
             return promoted(own.record, own.rule, (*[given[n] for n in plan.arguments],))
 
     # The function, on the arrays.
+    if plan.halves and plan.form != "binary":
+        dtype = arrays[plan.first].dtype
     try:
         if plan.quickly is not None:
             array = put(plan.quickly, x_array)
@@ -159,10 +161,7 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None, more: Any = ()) 
                 *[value(plan, n, given, arrays) for n in plan.positional],
                 **{n: value(plan, n, given, arrays) for n in plan.settings},
             )
-        elif (
-            plan.halves
-            and (dtype if plan.form == "binary" else arrays[plan.first].dtype) is float16
-        ):
+        elif plan.halves and dtype is float16:
             array = own.halves(*[value(plan, n, given, arrays) for n in plan.arguments])
         elif plan.blocks and arrays[plan.first].size >= (
             blocks.SEVERAL if plan.steps else blocks.BLOCK
@@ -190,7 +189,7 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None, more: Any = ()) 
     if (
         plan.floats
         and all(nodes[n] is None for n in plan.tracked)
-        and array.dtype is not arrays[plan.first].dtype
+        and array.dtype is not (dtype if plan.halves else arrays[plan.first].dtype)
         and needs_floating(array, arrays[plan.first])
     ):
         return own.record(*[floating(given[n]) for n in plan.tracked])

@@ -37,6 +37,7 @@ from wengert.functions.indexing import masked_fill
 from wengert.rules import indexing as indexing_rules
 from wengert.rules import reductions as rules
 from wengert.rules.blocks import EXACT
+from wengert.rules.quick import average, total
 from wengert.rules.reductions import count, running_places
 from wengert.tensor import Tensor, wrap
 
@@ -56,7 +57,6 @@ def _reduces_one_or_all(input: Any, dim: Any, dtype: Any, out: Any, names: Any) 
         dtype is out is None
         and not names
         and input._array.dtype in EXACT
-        and input._array.size
         and (
             dim is None
             or (type(dim) is int and 0 <= dim + (dim < 0) * input._array.ndim < input._array.ndim)
@@ -77,7 +77,12 @@ def _accumulated(input: Any, dtype: Any) -> Tensor:
     return cast(input, dtypes.int64) if input._array.dtype.kind in "biu" else input
 
 
-@usually(np.sum, when=_reduces_one_or_all, given=_with_axis)
+@usually(
+    np.sum,
+    when=[_reduces_one_or_all],
+    given=_with_axis,
+    quick=lambda a, axis, keepdims: total(a, axis, keepdims),
+)
 @in_dtype_of_out
 def sum(
     input: Any,
@@ -102,7 +107,12 @@ def sum(
     return _sum(input, dim if dim is None else some_dims(dim, input.ndim), keepdim)
 
 
-@usually(np.mean, when=_reduces_one_or_all, given=_with_axis)
+@usually(
+    np.mean,
+    when=[_reduces_one_or_all, lambda input: input._array.size],
+    given=_with_axis,
+    quick=lambda a, axis, keepdims: average(a, axis, keepdims),
+)
 def mean(
     input: Any,
     dim: Dim = None,

@@ -23,18 +23,30 @@ from wengert.rules.stacks import matmul
 _add: Function = np.add.reduce
 
 
-def _sum(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    if axis is None and not keepdims and a.dtype in EXACT:
+def total(a: Any, axis: Any, keepdims: Any) -> Any:
+    """np.sum, of a dtype in `EXACT`."""
+    if axis is None and not keepdims:
         return _add(a, None, None, np.empty((), a.dtype))  # no scalar to be made an array
     return _add(a, axis=axis, keepdims=keepdims)
 
 
-def _mean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    if a.dtype not in EXACT or not a.size:
-        return np.mean(a, axis=axis, keepdims=keepdims)
+def _sum(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    if a.dtype in EXACT:
+        return total(a, axis, keepdims)
+    return _add(a, axis=axis, keepdims=keepdims)
+
+
+def average(a: Any, axis: Any, keepdims: Any) -> Any:
+    """np.mean, of one number at least and a dtype in `EXACT`."""
     if axis is None and not keepdims:
         return np.array(_add(a, None) / a.size, a.dtype)
     return _add(a, axis=axis, keepdims=keepdims) / count(a.shape, axis)
+
+
+def _mean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    if a.dtype in EXACT and a.size:
+        return average(a, axis, keepdims)
+    return np.mean(a, axis=axis, keepdims=keepdims)
 
 
 def _matmul(a: Any, b: Any) -> Any:
