@@ -1,4 +1,4 @@
-"""Writes `wengert/pytorch/modules.py`: the modules of PyTorch, and its names that are not here.
+"""Writes `wengert/pytorch/modules.py` and `names.py`: PyTorch's modules, and their names here.
 
 PyTorch has to be installed.
 """
@@ -7,42 +7,59 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 import textwrap
 import types
 import typing
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-TARGET = Path(__file__).resolve().parents[2] / "wengert" / "pytorch" / "modules.py"
-HEAD = '''"""PyTorch's modules, by the package after `torch.` that holds them, and names not here.
+FOLDER = Path(__file__).resolve().parents[2] / "wengert" / "pytorch"
+MODULES = '''"""PyTorch's modules, by the package after `torch.` that holds them.
 
 Written by `python -m docs.generate.modules`; a test compares it with PyTorch {version}.
 """
 
 
-def _entries(text: str) -> dict[str, str]:
+def entries(text: str) -> dict[str, str]:
     """What stands behind each path, whose further lines are indented."""
     lines = text.strip().replace("\\n    ", " ").splitlines()
     return {{path: names for path, _, names in (line.partition(": ") for line in lines)}}
 
 
 COMPARED = "{version}"
-MODULES = _entries("""
+MODULES = entries("""
 {modules}
 """)
-LACKING = _entries("""
+'''
+NAMES = '''"""Where names of PyTorch's are here, and which are not.
+
+Written by `python -m docs.generate.modules`; a test compares it with PyTorch {version}.
+"""
+
+from wengert.pytorch.modules import entries
+
+LACKING = entries("""
 {lacking}
 """)
 """Names of modules that have a file here, without a meaning here."""
+
+HOMES = entries("""
+{homes}
+""")
+"""Names of modules without a file here, by a module with one that has the same object of PyTorch's.
+
+`_ConvNd=_Convolution`: PyTorch's private base of layers is this one of the same layers.
+"""
 '''
 
 
 def tree() -> dict[str, list[str]]:
-    """The public modules in each package of PyTorch, found without running them."""
+    """The modules in each package of PyTorch, found without running them."""
     import torch
 
     found: dict[str, list[str]] = defaultdict(list)
@@ -50,28 +67,38 @@ def tree() -> dict[str, list[str]]:
     while waiting:
         package, path = waiting.pop()
         for module in pkgutil.iter_modules(path):
-            if module.name.startswith("_"):
+            if module.name.startswith("__") and package:  # which are run, not imported
                 continue
             found[package].append(module.name)
             if module.ispkg:
                 inner = [f"{p}/{module.name}" for p in path]
                 waiting.append((f"{package}.{module.name}".lstrip("."), inner))
-    return dict(sorted(found.items()))
+    for name in sys.modules:
+        package, _, own = name.removeprefix("torch.").rpartition(".")
+        if name.startswith("torch._C."):  # the library that is no Python
+            found[package].append(own)
+    return {package: sorted(names) for package, names in sorted(found.items())}
 
 
 def paths() -> list[str]:
-    """PyTorch itself and its modules, after `torch.`, each before those in it."""
+    """PyTorch itself and its public modules, after `torch.`, each before those in it."""
     below = (f"{package}.{name}".lstrip(".") for package, names in tree().items() for name in names)
-    return ["", *sorted(below)]
+    return ["", *sorted(path for path in below if "._" not in f".{path}")]
+
+
+def imported(path: str) -> Any:
+    """A module of PyTorch's, or None where what it needs is not installed."""
+    with warnings.catch_warnings(action="ignore"):  # of what is old
+        try:
+            return importlib.import_module(f"torch.{path}".rstrip("."))
+        except ModuleNotFoundError:
+            return None
 
 
 def public(path: str) -> list[str]:
     """The public names of a module, but for those of other modules and libraries."""
+    module = imported(path) or ModuleType("")
     with warnings.catch_warnings(action="ignore"):  # of what is old
-        try:
-            module = importlib.import_module(f"torch.{path}".rstrip("."))
-        except ModuleNotFoundError:  # what it needs is not installed
-            return []
         # Programs import what a module defines, whether or not it is in `__all__`.
         own = [name for name in vars(module) if _is_own(module, name)]
         names = [*getattr(module, "__all__", ()), *own]
@@ -92,24 +119,87 @@ def _is_own(module: Any, name: str) -> bool:
     return not isinstance(value, ModuleType) and str(home).startswith((module.__name__, inside))
 
 
-def lacking() -> Iterator[tuple[str, list[str]]]:
-    """For each module of PyTorch's that has a file here, the names that have no meaning."""
+def with_file(found: bool) -> list[str]:
+    """The paths of PyTorch's modules that have a file here, or of the others."""
     from wengert.pytorch import absent
 
-    for path in paths():
-        if absent.has_file(path):
-            ours = importlib.import_module(absent.counterpart(path))
-            names = [name for name in public(path) if not has(ours, name)]
-            if names:
-                yield path, names
+    return [path for path in paths() if absent.has_file(path) is found]
 
 
-def has(ours: Any, name: str) -> bool:
+def ours(path: str) -> ModuleType:
+    """What stands for a module of PyTorch's here."""
+    from wengert.pytorch import absent
+
+    return importlib.import_module(absent.counterpart(path))
+
+
+def lacking() -> Iterator[tuple[str, list[str]]]:
+    """For each module of PyTorch's that has a file here, the names that have no meaning."""
+    for path in with_file(True):
+        if names := [name for name in public(path) if not has(ours(path), name)]:
+            yield path, names
+
+
+def homes() -> Iterator[tuple[str, list[str]]]:
+    """For each of the others, by the module here that has them, the names that have."""
+    known = _same_objects()
+    for path in with_file(False):
+        found: dict[str, list[str]] = defaultdict(list)
+        for name in public(path):
+            candidates = known.get((name, id(getattr(imported(path), name, None))), [])
+            above = [home for home in candidates if f"{path}.".startswith(f"{home}.") or not home]
+            if candidates:
+                found[max(above) if above else min(candidates, key=len)].append(name)
+        for name, base in _bases(imported(path)):
+            found[base.__module__.removeprefix("wengert.")].append(f"{name}={base.__name__}")
+        yield from ((f"{path} in {home}".rstrip(), found[home]) for home in sorted(found))
+
+
+def _same_objects() -> dict[tuple[str, int], list[str]]:
+    """For names and their objects, the modules with a file that have them here and in PyTorch."""
+    known: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for path in with_file(True):
+        for name, value in vars(imported(path) or ModuleType("")).items():
+            if not name.startswith("_") and has(ours(path), name):
+                known[name, id(value)].append(path)
+    return known
+
+
+def _bases(theirs: Any) -> Iterator[tuple[str, type]]:
+    """The private bases of public layers that a module defines, each with its counterpart.
+
+    That is the class which most of our layers of these names have in common, and no other layer:
+    `isinstance` is never true where it is not in PyTorch.
+    """
+    from torch import nn as their_nn
+
+    from wengert import nn as our_nn
+
+    names = [n for n in public("nn") if type(getattr(their_nn, n)) is type and has(our_nn, n)]
+    for name, base in vars(theirs or ModuleType("")).items():
+        if name.startswith("_") and type(base) is type and base.__module__ == theirs.__name__:
+            same = _below(base, their_nn, names)
+            kinds = {kind for n in same for kind in getattr(our_nn, n).__mro__}
+            most = max(
+                (kind for kind in kinds if _below(kind, our_nn, names) <= same),
+                key=lambda kind: (len(_below(kind, our_nn, names)), len(kind.__mro__)),
+                default=None,
+            )
+            if most and 2 * len(_below(most, our_nn, names)) > len(same) > 1:
+                yield name, most
+
+
+def _below(base: type, package: ModuleType, names: Sequence[str]) -> set[str]:
+    """Which of the classes of these names have this base."""
+    return {name for name in names if issubclass(getattr(package, name), base)}
+
+
+def has(module: Any, name: str) -> bool:
     """Whether a name is defined here, and not only explained."""
     from wengert.pytorch.absent import Unavailable
 
     try:
-        return not isinstance(getattr(ours, name), Unavailable)
+        return not isinstance(getattr(module, name), Unavailable)
     except AttributeError:
         return False
     except ImportError:  # the name is there, the package that it needs (bfloat16's) is not
@@ -121,17 +211,24 @@ def _entry(path: str, names: list[str]) -> str:
     return textwrap.fill(line, 92, subsequent_indent=" " * 4, break_on_hyphens=False)
 
 
-def text() -> str:
-    """The file's text."""
+def files() -> dict[Path, str]:
+    """The files and their texts."""
     import torch
 
-    return HEAD.format(
-        version=torch.__version__.split("+")[0],
-        modules="\n".join(_entry(*package) for package in tree().items()),
-        lacking="\n".join(_entry(*module) for module in lacking()),
-    )
+    version = torch.__version__.split("+")[0]
+    tables = {
+        name: "\n".join(_entry(*module) for module in table)
+        for name, table in {
+            "modules": tree().items(), "lacking": lacking(), "homes": homes()
+        }.items()
+    }  # fmt: skip
+    return {
+        FOLDER / f"{name}.py": head.format(version=version, **tables)
+        for name, head in {"modules": MODULES, "names": NAMES}.items()
+    }
 
 
 if __name__ == "__main__":
-    TARGET.write_text(text(), encoding="utf-8")
-    print(f"{TARGET} written")
+    for target, text in files().items():
+        target.write_text(text, encoding="utf-8")
+        print(f"{target} written")

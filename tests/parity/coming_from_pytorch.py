@@ -15,7 +15,8 @@ import torch
 import wengert
 from docs.generate import modules
 from wengert.pytorch import absent
-from wengert.pytorch.modules import COMPARED, LACKING
+from wengert.pytorch.modules import COMPARED
+from wengert.pytorch.names import LACKING
 
 PAGE = Path(__file__).parents[2] / "docs" / "coming_from_pytorch.md"
 

@@ -4,13 +4,13 @@ import importlib
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
-import wengert as wg
-from docs.generate import modules
-from wengert import as_torch
-from wengert.pytorch import absent
-from wengert.pytorch.modules import LACKING
+import wengert as wg  # noqa: E402
+from docs.generate import modules  # noqa: E402
+from wengert import as_torch  # noqa: E402
+from wengert.pytorch import absent  # noqa: E402
+from wengert.pytorch.names import HOMES, LACKING  # noqa: E402
 
 
 def ours(path):
@@ -31,10 +31,6 @@ def found(module, name):
     except ImportError:  # bfloat16 needs a package
         return True
     return True
-
-
-def test_the_generated_table_is_up_to_date():
-    assert modules.TARGET.read_text(encoding="utf-8") == modules.text()
 
 
 @pytest.mark.parametrize(
@@ -102,6 +98,52 @@ NAMED = [(path, name) for path, names in PRIVATE.items() for name in names.split
 def test_names_that_published_code_imports_are_found(path, name):
     with as_torch.installed():
         assert getattr(importlib.import_module(f"torch.{path}"), name) is not None
+
+
+def test_a_module_without_a_file_holds_the_names_that_it_shares_with_others():
+    # Programs look for classes in vars(module), which was empty.
+    with as_torch.installed():
+        import torch.nn.modules.activation as module
+
+        kinds = [kind for kind in vars(module).values() if isinstance(kind, type)]
+    assert {wg.nn.ReLU, wg.nn.SiLU} <= set(kinds)
+
+
+def test_another_layer_of_pytorchs_by_the_same_name_is_not_the_package_s_own():
+    # Names were those of the nearest package, so that a quantized layer was the one of floats.
+    for path in ("nn.quantized", "nn.qat.modules", "nn.quantized.dynamic.modules"):
+        with pytest.raises(NotImplementedError, match=r"wengert\.nn\.quantization"):
+            importlib.import_module(f"wengert.{path}").Linear(3, 2)
+
+
+@pytest.mark.parametrize("title", [title for title in HOMES if "nn.layers" in title])
+def test_private_bases_are_bases_of_no_other_layers_than_pytorchs(title):
+    path = title.partition(" in")[0]
+    theirs = importlib.import_module(f"torch.{path}")
+    for name in (text.partition("=")[0] for text in HOMES[title].split()):
+        for layer in modules.public("nn"):
+            here = getattr(wg.nn, layer)
+            if isinstance(here, type) and issubclass(here, getattr(ours(path), name)):
+                assert issubclass(getattr(torch.nn, layer), getattr(theirs, name)), layer
+
+
+def test_operators_of_pytorchs_inside_are_found_at_the_top_and_take_out():
+    out = wg.empty(2)
+    wg._safe_softmax(wg.zeros(2), 0, out=out)
+    assert out.tolist() == [0.5, 0.5]
+
+
+def test_a_part_that_is_not_here_is_not_available():
+    # It was the answer of the nearest package, which is.
+    assert not wg.cuda.nccl.is_available()
+    assert not wg.distributed.rpc.is_available()
+
+
+def test_private_modules_are_those_of_pytorch():
+    with as_torch.installed():
+        assert importlib.import_module("torch._inductor.config")
+        with pytest.raises(ImportError, match=r"torch\._six"):  # by which programs tell versions
+            importlib.import_module("torch._six")
 
 
 def test_functions_that_an_absent_name_decorates_say_so_when_they_are_called():

@@ -1,10 +1,11 @@
 """PyTorch's names that are not here by themselves: each can be imported all the same.
 
 Programs mention what they do not use: ONNX, streams of a GPU, distributed wrappers. So all modules
-of PyTorch's and all public names of theirs can be looked up. A module that has no file here has its
-package's names: `torch.nn.modules.dropout.Dropout` is `wengert.nn.Dropout`. What has no meaning
-here is a class that says, when it is used, what to do instead. `modules.py`, which is generated,
-says what PyTorch has; this file says what that is here.
+of PyTorch's and all public names of theirs can be looked up. A module that has no file here has the
+names whose objects PyTorch has in another one, too: `torch.nn.modules.dropout.Dropout` is
+`wengert.nn.Dropout`. What has no meaning here is a class that says, when it is used, what to do
+instead. `modules.py` and `names.py`, which are generated, say what PyTorch has and where that is
+here; this file says what the rest is.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from wengert.imports import Aliases, kept
-from wengert.pytorch.modules import LACKING, MODULES
+from wengert.pytorch.modules import MODULES
+from wengert.pytorch.names import HOMES, LACKING
 
 INSTEAD = (
     (
-        r".*quanti[sz].*|ao\b.*|.*fbgemm.*|qu?int\w+|q_.*|qscheme|.*qparams.*|int_repr|.*Observer.*",
+        r"(.*quanti[sz]|.*\bqat\b|ao\b|.*fbgemm|q_|.*qparams|.*Observer).*|qu?int\w+|qscheme|int_repr",
         "Quantization of weights is in wengert.nn.quantization.",
     ),
     (r"(u?int|bits)\d.*|bit|float[48]_.*|complex32|chalf", "NumPy has no such dtype."),
@@ -50,30 +52,11 @@ INSTEAD = (
 )
 """What to do where a part of PyTorch has no meaning here, by its path after `torch.`."""
 
-ABOVE = {
-    "_C": "wengert.pytorch.aten",
-    "_VF": "wengert.pytorch.aten",
-    "autograd.grad_mode": "wengert",
-    "functional": "wengert",
-    "return_types": "wengert",
-    "storage": "wengert",
-    "torch_version": "wengert.pytorch.version",
-    "cpu.amp": "wengert.pytorch.amp",
-    "nn.backends": "",
-}
-"""Where names of a module are found, if not in the nearest package above it that is here."""
-
+OPERATORS = ("_C", "_VF")
+"""Packages of PyTorch's without a file, whose names are those of operators."""
 
 OTHERWISE = {
     "DistributedDataParallel": "nn.distributed.DistributedDataParallel",
-    "_BatchNorm": "nn.layers.normalization._BatchNorm",
-    "_NormBase": "nn.layers.normalization._Norm",
-    "_InstanceNorm": "nn.layers.normalization._InstanceNorm",
-    "_DropoutNd": "nn.layers.normalization._Dropout",
-    "_ConvNd": "nn.layers.convolution._Convolution",
-    "_ConvTransposeNd": "nn.layers.convolution._ConvTranspose",
-    "_MaxPoolNd": "nn.layers.pooling._MaxPool",
-    "_Loss": "nn.layers.losses._Loss",
     "_single": "nn.functional.shared.one",
     "_pair": "nn.functional.shared.two",
     "_triple": "nn.functional.shared.three",
@@ -84,20 +67,11 @@ OTHERWISE = {
     "_overload_method": "pytorch.jit.export",
     "functional_datapipe": "pytorch.jit.ignore",  # the class, which cannot be called
     "_tensor_str": "functions.printing.body_text",
-    "RemovableHandle": "history.node.RemovableHandle",
 }
 """Names that programs take from the inside of PyTorch, and what they are here."""
 
 NOTHING = {"_BaseDataLoaderIter", "_SingleProcessDataLoaderIter", "_MultiProcessingDataLoaderIter"}
 """Classes of PyTorch's inside that programs ask for, and that nothing here is an instance of."""
-
-PRIVATE = {
-    *("_C", "_C._fft", "_C._linalg", "_C._nn", "_C._special", "_C._VariableFunctions", "_VF"),
-    *("_dynamo", "_dynamo.config", "_inductor", "_inductor.config"),
-    *("_jit_internal", "_tensor", "_tensor_str", "_utils", "_vmap_internals"),
-    *("__config__", "__future__", "nn._reduction", "utils._pytree", "utils.data._utils"),
-}
-"""Modules that programs look into, although their names say that they are private."""
 
 ELSEWHERE = {
     "utils.data.dataset": "utils.data.datasets",
@@ -142,23 +116,47 @@ def answer(module: str, name: str) -> Any:
         function = importlib.import_module("wengert.pytorch.foreach").function(name)
         if function is not None:
             return function
+    if name.startswith("_") and paths == [""]:  # an operator of PyTorch's inside
+        aten = importlib.import_module("wengert.pytorch.aten")
+        if hasattr(aten.OWN, name):
+            return aten.operator(name)
     if name in OTHERWISE and paths != [""]:
         where, _, own = f"wengert.{OTHERWISE[name]}".rpartition(".")
         return getattr(importlib.import_module(where), own)
     if all(map(has_file, paths)):
         if name not in NOTHING and not any(name in LACKING.get(p, "").split() for p in paths):
             raise _unknown(module, name)
-    elif (package := _above(paths[0])) and (item := _object(package, name)) is not None:
+    elif (item := _shared(paths[0], name)) is not None:
         return item
-    elif name.startswith("_") and paths[0] in PRIVATE:
+    elif name.startswith("_") and "._" in f".{paths[0]}":
         raise _unknown(module, name)
+    if name == "is_available":  # which programs ask before they use the rest
+        return _is_available
     return Unavailable(name, (), {"__module__": f"torch.{paths[0]}".rstrip(".")})
 
 
-def _object(module: str, name: str) -> Any:
-    """What a module defines by a name, if that is no module."""
-    item = getattr(importlib.import_module(module), name, None)
-    return None if isinstance(item, ModuleType) else item
+def _is_available() -> bool:
+    """What a part of PyTorch's that is not here answers."""
+    return False
+
+
+def _shared(path: str, name: str) -> Any:
+    """What a module without a file has by a name, if another one has it here, too."""
+    if path.partition(".")[0] in OPERATORS:
+        return getattr(importlib.import_module("wengert.pytorch.aten"), name, None)
+    module, own = _homes(path).get(name, (None, name))
+    return module and getattr(importlib.import_module(module), own)
+
+
+def _homes(path: str) -> dict[str, tuple[str, str]]:
+    """For the names that it has so, the module here and the name there."""
+    homes: dict[str, tuple[str, str]] = {}
+    for title, names in HOMES.items():
+        theirs, _, home = title.partition(" in")
+        if theirs == path:
+            for name, _, own in (text.partition("=") for text in names.split()):
+                homes[name] = counterpart(home.strip()), own or name
+    return homes
 
 
 def _unknown(module: str, name: str) -> AttributeError:
@@ -204,12 +202,6 @@ def instead(path: str) -> str:
     return said[0] if said else "docs/coming_from_pytorch.md says what there is."
 
 
-def _parents(path: str) -> list[str]:
-    """`a.b.c`, `a.b`, `a`."""
-    parts = path.split(".")
-    return [".".join(parts[:k]) for k in range(len(parts), 0, -1)]
-
-
 def _after(name: str) -> str:
     """The path of a module after `torch.` or `wengert.`."""
     return name.partition(".")[2]
@@ -218,7 +210,7 @@ def _after(name: str) -> str:
 def is_module(path: str) -> bool:
     """Whether PyTorch has a module of this path."""
     package, _, name = path.rpartition(".")
-    return path in PRIVATE or name in MODULES.get(package, "").split()
+    return name in MODULES.get(package, "").split()
 
 
 def counterpart(path: str) -> str:
@@ -234,16 +226,6 @@ def has_file(path: str) -> bool:
     if spec is not None and isinstance(spec.loader, Aliases):
         spec = spec.loader_state
     return spec is not None and not isinstance(spec.loader, Finder)
-
-
-def _above(path: str) -> str | None:
-    """The module in which the names of one of PyTorch's are found here."""
-    for parent in _parents(path):
-        if parent in ABOVE:
-            return ABOVE[parent]
-        if has_file(parent):
-            return counterpart(parent)
-    return None
 
 
 class Finder:
@@ -262,6 +244,8 @@ class Finder:
 
     def exec_module(self, module: ModuleType) -> None:
         # The package's function stays the package's; who imports the module finds it in there.
+        for name in _homes(_theirs(module.__name__)[0]):  # which programs look through with vars()
+            getattr(module, name)
         held = kept(module.__name__)
         if held is not None:
             setattr(module, module.__name__.rpartition(".")[2], held)
