@@ -268,14 +268,16 @@ def test_blocks_that_follow_one_that_was_left_come_after_it():
     assert y.tolist() == z.tolist() == [111.0] * 3
 
 
-def test_what_is_no_whole_array_is_not_begun():
+def test_what_is_no_whole_array_of_that_shape_and_dtype_is_not_begun():
+    # Each shape and dtype is another operation, which the others have to have come to as well.
     (ring, _) = rings(2)
     x = np.zeros(6)
     at_once = entered(ring, np.zeros(3))
     frozen = np.zeros(3)
     frozen.flags.writeable = False
     unaligned = np.zeros(25, np.uint8)[1:].view(np.float64)
-    for wrong in (x[::2], frozen, unaligned, [0.0] * 3, np.zeros((1, 3)).view(np.matrix)):
+    others = np.zeros(4), np.zeros((3, 1)), np.zeros(()), np.zeros(3, np.int64)
+    for wrong in (x[::2], frozen, unaligned, [0.0] * 3, np.zeros((1, 3)).view(np.matrix), *others):
         assert at_once(wrong) == Entered.NOT
     assert ring.go_on() is None
 

@@ -28,7 +28,7 @@ from wengert.autograd.saved import Freed
 from wengert.dispatch import ERRORS, QUIET
 from wengert.errors import FreedGraphError
 from wengert.history import forks, modes
-from wengert.history.location import here
+from wengert.history.location import here, user_frame
 from wengert.history.node import AccumulateGrad, Cell, Node, Output, source, tick
 from wengert.tensor import Tensor, View, cell_of, current_node, settle, wrap
 
@@ -301,9 +301,12 @@ _KEPT_BY_VIEW = _measure_view()
 
 def mark_written(x: Tensor, name: str, line: tuple[CodeType, int] | None = None) -> None:
     """Count a write to the storage of `x`, and remember who wrote and where: here, or that line."""
-    cell: Cell = cell_of(x)
+    cell: Cell = x._cell or cell_of(x)
+    if line is None:
+        frame = user_frame(sys._getframe(1))
+        line = frame.f_code, frame.f_lasti
     cell.count += 1
-    cell.writer = (name, *(here() if line is None else line))
+    cell.writer = name, line[0], line[1]
     cell.stamp = time = tick()
     view = x._origin
     if (view.base if type(view) is View else x)._node is None:

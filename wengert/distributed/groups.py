@@ -24,6 +24,8 @@ from wengert.errors import DistError
 from wengert.history import forks
 from wengert.history.location import here
 
+ALL_REDUCE = COLLECTIVES["all_reduce"]
+
 
 class ProcessGroup:
     """Ranks that work together, as one of them sees them. Operations take one as `group=`."""
@@ -107,18 +109,33 @@ class ProcessGroup:
 
     def run_in_place(self, collective: Collective, array: Any, op: ReduceOp, root: int) -> None:
         """Run a collective in which each rank gets what has the shape of what it brings."""
-        carrier, key = self.carrier, (collective, op, root, array.shape, array.dtype)
-        at_once = carrier.at_once.get(key)
-        entered = at_once(array) if at_once is not None else 0
-        if entered != 2:
-            call = Call(*key, None)
-            if entered:
-                carrier.left(call, at_once).wait(self.timeout)
-            else:
-                send = array if root == carrier.rank or not collective.brings.rooted else None
-                carrier.start(call, send, array).wait(self.timeout)
+        if collective is ALL_REDUCE and self.combines_at_once(array, op):
+            return
+        carrier, call = self.carrier, Call(collective, op, root, array.shape, array.dtype, None)
+        send = array if root == carrier.rank or not collective.brings.rooted else None
+        carrier.start(call, send, array).wait(self.timeout)
         if op is ReduceOp.AVG and collective.combines:
             np.divide(array, self.size(), out=array)
+
+    def combines_at_once(self, array: Any, op: ReduceOp) -> bool:
+        """Combine the ranks' arrays in place, if the engine has prepared that; whether it had."""
+        known = self.carrier.at_once
+        at_once = known.get(op)
+        entered = 0 if at_once is None else at_once(array)
+        if not entered:  # another array than the last
+            at_once = None
+            if type(array) is np.ndarray:
+                at_once = known.get((op, array.shape, array.dtype))
+            entered = 0 if at_once is None else at_once(array)
+            if not entered:
+                return False
+            known[op] = at_once
+        if entered == 1:
+            call = Call(ALL_REDUCE, op, 0, array.shape, array.dtype, None)
+            self.carrier.left(call, at_once).wait(self.timeout)
+        if op is ReduceOp.AVG:
+            np.divide(array, self.size(), out=array)
+        return True
 
     def place(self, count: int, dtype: Any) -> Any:
         """Memory that other ranks read, `.array`, for what this one brings to sums; or None."""
@@ -136,7 +153,7 @@ class ProcessGroup:
         return Work(self.carrier.start_placed(call, place, receive), None, self.timeout)
 
     def _sum(self, shape: tuple[int, ...], dtype: Any) -> Call:
-        return Call(COLLECTIVES["all_reduce"], ReduceOp.SUM, 0, shape, np.dtype(dtype), here())
+        return Call(ALL_REDUCE, ReduceOp.SUM, 0, shape, np.dtype(dtype), here())
 
     def _averaged(self, receive: Any, finish: Callable[[], Any] | None) -> Callable[[], Any]:
         def averaged() -> Any:
@@ -179,7 +196,8 @@ def joined(what: str) -> Member:
 def resolve(group: Any, what: str) -> ProcessGroup:
     """The group that an argument `group=` means, on the rank that runs here."""
     if group is None:
-        return joined(what).world.usable(what)
+        own = getattr(_thread, "member", None) or (_process[-1] if _process else joined(what))
+        return own.world if not own.world.ended else own.world.usable(what)
     if isinstance(group, ProcessGroup):
         return group.usable(what)
     if group is NON_MEMBER:

@@ -337,7 +337,7 @@ class Mpi(Transport):
         """Their numbers, the same on all ranks."""
         self.ring: Ring | None = None
         """Made when all ranks first come to what it can do."""
-        self.at_once: dict[Any, Callable[[Any], int]] = {}
+        self.at_once = {}
         self.always = os.environ.get("WENGERT_CHECK") == "1"
         self.broken: str | None = None
         self.error: type[DistBackendError] = DistBackendError
@@ -437,7 +437,7 @@ class Mpi(Transport):
         layout = Layout(ring, number, call.block, call.dtype, call.op.function)
         at_once = None if self.always else layout.at_once(self.board)
         if at_once is not None:
-            self.at_once[call[:5]] = at_once
+            self.at_once[call.op, call.block, call.dtype] = at_once
         return number, lambda call, send, receive, place: Shared(
             self, Block(layout, send, receive), call, place
         ).begin()

@@ -96,16 +96,18 @@ class Layout:
         self.parts = max(1, -(-size // step))
         last = size - step * (self.parts - 1)
         words = (ring.words.ctypes.data, number, 0, 0, self.parts, step, last, dtype.itemsize)
-        self.words = np.array([*words, *loop, 0, 0, 0, 0, 0, 0], np.int64)
+        unused = [0] * (ring.code.Blocks.DIMENSIONS - len(words) - len(loop))
+        self.words = np.array([*words, *loop, *unused], np.int64)
+        self.shape, self.dtype = shape, dtype
 
     def at_once(self, board: Board) -> Callable[[Any], int] | None:
         """What combines an array if the others come soon; None if it has to be waited for."""
         if self.parts > 1:
             return None
-        code, words = self.ring.code, self.words.copy()
+        code, words = self.ring.code, np.concatenate([self.words, np.array(self.shape, np.int64)])
         words[code.Blocks.BOARD] = board.address
-        self.ring.tables[words.ctypes.data] = words, board  # which are written to
-        return code.at_once(words)
+        self.ring.tables[words.ctypes.data] = words, board, self.dtype  # at addresses that it has
+        return code.at_once(words, self.dtype)
 
 
 class Block:

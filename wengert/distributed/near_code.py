@@ -47,6 +47,7 @@ class Blocks(enum.IntEnum):
     RING, NUMBER, SOURCE, TARGET, PARTS, STEP, LAST, ITEM = range(8)  # bytes, of an element last
     LOOP, LOOPS_DATA, PUT, GOT = range(8, 12)
     BOARD, TYPE, ARRAY = range(12, 15)  # for `at_once`
+    DTYPE, NDIM, DIMENSIONS = range(15, 18)  # of arrays that it takes: as many words as dimensions
 
 
 class Turn(enum.IntEnum):
@@ -108,8 +109,8 @@ def _combines(addresses: tuple[int, int], function: np.ufunc, dtype: Any) -> boo
 
 # ---- Python's side ------------------------------------------------------------------------------
 
-_DATA, _TYPE, _FLAGS = 16, 8, 64
-"""Where an array keeps its address, its class and its flags (`compile/call/entry/layouts.py`)."""
+_TYPE, _DATA, _NDIM, _DIMENSIONS, _DTYPE, _FLAGS = 8, 16, 24, 32, 56, 64
+"""Where an array keeps its class, its address and so on (`compile/call/entry/layouts.py`)."""
 _WHOLE = 0x1 | 0x100 | 0x400
 """The flags of an array in one piece, aligned, that may be written."""
 _ONE_ARGUMENT = 0x0008  # METH_O
@@ -134,13 +135,17 @@ def _as_known() -> bool:
     """Whether arrays are laid out as is known, and one thread at a time runs Python."""
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False
-    probe = np.zeros(3)
+    probe = np.zeros((3, 5))
     frozen = probe[::2]
     frozen.flags.writeable = False
     word, half = ctypes.c_int64.from_address, ctypes.c_int32.from_address
+    pair = (ctypes.c_int64 * 2).from_address
     return (
         word(id(probe) + _DATA).value == probe.ctypes.data
         and word(id(probe) + _TYPE).value == id(np.ndarray)
+        and word(id(probe) + _DTYPE).value == id(probe.dtype)
+        and half(id(probe) + _NDIM).value == 2
+        and pair(word(id(probe) + _DIMENSIONS).value)[:] == [3, 5]
         and half(id(probe) + _FLAGS).value & _WHOLE == _WHOLE
         and half(id(frozen) + _FLAGS).value & _WHOLE == 0x100
     )
@@ -162,11 +167,13 @@ def _method() -> _Method:
     return _Method(b"at_once", code().address("at_once"), _ONE_ARGUMENT, None)
 
 
-def at_once(words: np.ndarray[Any, Any]) -> Callable[[Any], int] | None:
+def at_once(words: np.ndarray[Any, Any], dtype: Any) -> Callable[[Any], int] | None:
     """The method of a block's table that combines an array, where it can be called so."""
     if not _as_known():
         return None
     words[Blocks.TYPE] = id(np.ndarray)
+    words[Blocks.DTYPE] = id(dtype)
+    words[Blocks.NDIM] = len(words) - Blocks.DIMENSIONS
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
     return make(("PyCFunction_NewEx", ctypes.pythonapi))(ctypes.addressof(_method()), words, None)
 
@@ -188,14 +195,14 @@ class _Table:
         self.b = b
         self.address = address
 
-    def _at(self, word: int) -> Any:
+    def at(self, word: int) -> Any:
         return _place(self.b, self.address, I64(8 * word))
 
     def get(self, word: int) -> Any:
-        return self.b.load(self._at(word), typ=I64, align=8)
+        return self.b.load(self.at(word), typ=I64, align=8)
 
     def put(self, word: int, value: Any) -> None:
-        self.b.store(value if isinstance(value, ir.Value) else I64(value), self._at(word), align=8)
+        self.b.store(value if isinstance(value, ir.Value) else I64(value), self.at(word), align=8)
 
 
 _WORD = I64.as_pointer()  # llvmlite's atomic operations ask for what is there
@@ -384,10 +391,14 @@ def _at_once(module: ir.Module, inside: ir.Function) -> None:
     words = _Table(b, b.load(_place(b, table, I64(_DATA)), typ=I64, align=8))
     given = _Table(b, array)
     ring = _Table(b, words.get(Blocks.RING))
-    flags = b.load(_place(b, array, I64(_FLAGS)), typ=I32, align=4)
+    half = lambda offset: b.load(_place(b, array, I64(offset)), typ=I32, align=4)
+    ndim = words.get(Blocks.NDIM)
     for wrong in (
         lambda: b.icmp_signed("!=", given.get(_TYPE // 8), words.get(Blocks.TYPE)),
-        lambda: b.icmp_signed("!=", b.and_(flags, I32(_WHOLE)), I32(_WHOLE)),
+        lambda: b.icmp_signed("!=", given.get(_DTYPE // 8), words.get(Blocks.DTYPE)),
+        lambda: b.icmp_signed("!=", b.sext(half(_NDIM), I64), ndim),
+        lambda: _differ(b, given.get(_DIMENSIONS // 8), words.at(Blocks.DIMENSIONS), ndim),
+        lambda: b.icmp_signed("!=", b.and_(half(_FLAGS), I32(_WHOLE)), I32(_WHOLE)),
         lambda: b.icmp_signed("!=", ring.get(Words.BUSY), I64(0)),
     ):
         with b.if_then(wrong(), likely=False):
@@ -409,6 +420,12 @@ def _at_once(module: ir.Module, inside: ir.Function) -> None:
     words.put(Blocks.ARRAY, array)
     b.call(declare(module, "python.Py_IncRef", VOID, [I64]), [array])
     b.ret(_number(b, Entered.LEFT))
+
+
+def _differ(b: ir.IRBuilder, some: Any, others: Any, count: Any) -> Any:
+    """Whether so many words at an address are not those at another one."""
+    places = [b.inttoptr(some, POINTER), others]
+    return b.icmp_signed("!=", call(b, "memcmp", I32, [*places, b.mul(count, I64(8))]), I32(0))
 
 
 def _note(b: ir.IRBuilder, board: _Table, number: Any) -> None:

@@ -39,7 +39,9 @@ def exchange_into(
     async_op: bool = False,
 ) -> Work | None:
     """Run a collective on this rank: an end is None where this rank has no part in it."""
-    collective, op = COLLECTIVES[name], _op(op)
+    if not isinstance(op, ReduceOp):
+        raise TypeError(f"op= is one of {[f'ReduceOp.{o.name}' for o in ReduceOp]}, not {op!r}")
+    collective = COLLECTIVES[name]
     if brings is gets and not async_op and isinstance(brings, Tensor) and _is_plain(brings):
         own.run_in_place(collective, brings._array, op, root)
         mark_written(brings, name)
@@ -72,12 +74,6 @@ def waited(work: Work, async_op: bool) -> Work | None:
         return work
     work.wait()
     return None
-
-
-def _op(op: Any) -> ReduceOp:
-    if not isinstance(op, ReduceOp):
-        raise TypeError(f"op= is one of {[f'ReduceOp.{o.name}' for o in ReduceOp]}, not {op!r}")
-    return op
 
 
 def _listed(end: End | None) -> list[Tensor]:
@@ -220,6 +216,11 @@ def all_reduce(
     DistBackendError if ranks bring different shapes or dtypes, DistTimeoutError if one is missing.
     """
     own = groups.resolve(group, "all_reduce")
+    # For small messages what is asked here is most of the time that they take.
+    unrecorded = not async_op and isinstance(tensor, Tensor) and tensor._node is None
+    if unrecorded and own.combines_at_once(tensor._array, op):
+        mark_written(tensor, "all_reduce")
+        return None
     return exchange_into("all_reduce", own, tensor, tensor, op, 0, async_op)
 
 

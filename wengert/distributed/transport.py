@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 import importlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from wengert.distributed.collectives import Collective, ReduceOp
@@ -86,10 +86,12 @@ class Transport(abc.ABC):
 
     rank: int
     size: int
-    at_once: Mapping[Any, Callable[[Any], int]] = {}
-    """By what begins a `Call`, what runs it in an array's own memory, if the others come soon.
+    at_once: dict[Any, Any] = {}  # noqa: RUF012  (engines that prepare some have their own)
+    """What runs all_reduce in an array's own memory, if the others come soon.
 
-    It returns 2 if it is done, 0 if it was not begun, and 1 if it is left to be waited for."""
+    By operation, shape and dtype, and by the operation alone what was used last. It returns 2 if it
+    is done, 1 if it is left to be waited for, and 0 if it was not begun: the array is not like it,
+    or others have to be waited for."""
 
     def left(self, call: Call, at_once: Any) -> Pending:
         """What `at_once` has left."""
