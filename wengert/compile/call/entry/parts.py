@@ -14,6 +14,7 @@ from wengert.compile.call.entry import layouts as at
 from wengert.compile.call.entry.entry import KEPT
 from wengert.compile.call.entry.words import Field, Form, Head, Kind, Sight, Span, Way
 from wengert.compile.call.entry.writer import BIT, BYTE, HALF, WORD, Writer
+from wengert.compile.llvm.machine.control import loop
 
 PARTS: list[Callable[[ir.Module, at.Layouts], None]] = []
 """What writes them, in an order in which none is called before it is there."""
@@ -551,23 +552,14 @@ def release(w: Writer, table: ir.Value) -> None:
 def settle(w: Writer, begin: ir.Value, region: ir.Value) -> None:
     """Move a region down to its place among the sorted ones before it."""
     words = [w.word(region, field) for field in range(Span.WORDS)]
-    place = w.variable()
-    w.build.store(region, place)
-    look, compare, move, done = map(w.block, ("look", "compare", "move", "done"))
-    w.build.branch(look)
-    w.build.position_at_end(look)
-    here = w.build.load(place)
-    before = w.build.sub(here, w.number(8 * Span.WORDS))
-    w.build.cbranch(w.same(here, begin), done, compare)
-    w.build.position_at_end(compare)
-    sorted_ = w.build.icmp_unsigned("<=", w.word(before, Span.BEGIN), words[Span.BEGIN])
-    w.build.cbranch(sorted_, done, move)
-    w.build.position_at_end(move)
-    for field in range(Span.WORDS):
-        w.store(w.word(before, field), here, field)
-    w.build.store(before, place)
-    w.build.branch(look)
-    w.build.position_at_end(done)
+    with loop(w.build, region) as moves:
+        (here,) = moves.carried
+        moves.while_(w.differs(here, begin))
+        before = w.build.sub(here, w.number(8 * Span.WORDS))
+        moves.while_(w.build.icmp_unsigned(">", w.word(before, Span.BEGIN), words[Span.BEGIN]))
+        for field in range(Span.WORDS):
+            w.store(w.word(before, field), here, field)
+        moves.again(before)
     for field, word in enumerate(words):
         w.store(word, here, field)
     w.build.ret_void()

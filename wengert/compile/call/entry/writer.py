@@ -14,6 +14,7 @@ from llvmlite import ir
 
 from wengert.compile.call.entry import layouts as at
 from wengert.compile.call.entry.words import RECORD, Field, Form, Head
+from wengert.compile.llvm.machine.control import loop
 
 WORD = ir.IntType(64)
 HALF = ir.IntType(32)
@@ -159,18 +160,11 @@ class Writer:
         """A loop over records."""
         step = self.number(8 * words)
         end = self.build.add(begin, self.build.mul(count, step))
-        before = self.build.block
-        head, inside, after = self.block("each"), self.block("inside"), self.block("after")
-        self.build.branch(head)
-        self.build.position_at_end(head)
-        record = self.build.phi(WORD)
-        record.add_incoming(begin, before)
-        self.build.cbranch(self.differs(record, end), inside, after)
-        self.build.position_at_end(inside)
-        yield record
-        record.add_incoming(self.build.add(record, step), self.build.block)
-        self.build.branch(head)
-        self.build.position_at_end(after)
+        with loop(self.build, begin) as records:
+            (record,) = records.carried
+            records.while_(self.differs(record, end))
+            yield record
+            records.again(self.build.add(record, step))
 
     def section(
         self, table: ir.Value, section: Head

@@ -26,7 +26,7 @@ from wengert.compile.llvm.library.tiles import (
     power_of_two,
     transpose,
 )
-from wengert.compile.llvm.machine.control import along, repeat
+from wengert.compile.llvm.machine.control import along, loop, repeat
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.values import I64, POINTER, VOID
 
@@ -174,20 +174,11 @@ def _fold(
     builder: Any, count: Any, carried: list[Any], body: Callable[[list[Any]], list[Any]]
 ) -> list[Any]:
     """Run `carried = body(carried)` as often as a number known at run time says."""
-    before = builder.block
-    head, inside, after = (builder.append_basic_block(name) for name in ("head", "loop", "done"))
-    builder.branch(head)
-    builder.position_at_end(head)
-    left, *phis = [builder.phi(value.type) for value in (count, *carried)]
-    builder.cbranch(builder.icmp_unsigned("!=", left, I64(0)), inside, after)
-    builder.position_at_end(inside)
-    news = [builder.sub(left, I64(1)), *body(phis)]
-    for phi, value, new in zip([left, *phis], [count, *carried], news, strict=True):
-        phi.add_incoming(value, before)
-        phi.add_incoming(new, builder.block)
-    builder.branch(head)
-    builder.position_at_end(after)
-    return phis
+    with loop(builder, count, *carried) as turns:
+        left, *values = turns.carried
+        turns.while_(builder.icmp_unsigned("!=", left, I64(0)))
+        turns.again(builder.sub(left, I64(1)), *body(values))
+    return values
 
 
 # ---- the loops around it ------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.machine import functions, scratch
-from wengert.compile.llvm.machine.control import rounds
+from wengert.compile.llvm.machine.control import Merge, loop, rounds
 from wengert.compile.llvm.machine.values import BIT, BYTE, I32, I64, POINTER, VOID
 from wengert.compile.plan.plan import Call, Plan, Table
 from wengert.compile.program.bodies import NEAR, Choose, Repeat, Rewind, Until, room
@@ -207,9 +207,8 @@ class Breath:
         """The status after so many iterations: of the last one, or -1 if the user interrupts."""
         b = self.b
         due = b.icmp_unsigned("==", count, b.load(self.following, typ=I64, align=8))
-        before, looks, goes = b.block, b.append_basic_block("look"), b.append_basic_block("on")
-        b.cbranch(b.and_(due, b.icmp_signed("==", status, I32(0))), looks, goes)
-        b.position_at_end(looks)
+        goes = Merge(b, "on")
+        goes.come([status], unless=b.and_(due, b.icmp_signed("==", status, I32(0))))
         now, steps = self._clock(), b.load(self.steps, typ=I64, align=8)
         same = b.icmp_signed("==", now, b.load(self.second, typ=I64, align=8))
         many = b.icmp_unsigned(">=", steps, I64(OFTEN))
@@ -217,19 +216,12 @@ class Breath:
         more = b.select(same, b.select(many, steps, b.shl(steps, I64(1))), I64(1))
         b.store(more, self.steps, align=8)
         b.store(b.add(count, more), self.following, align=8)
-        looked, breathes = b.block, b.append_basic_block("breath")
-        b.cbranch(b.or_(many, b.not_(same)), breathes, goes)
-        b.position_at_end(breathes)
+        goes.come([I32(0)], unless=b.or_(many, b.not_(same)))
         thread = self.frame.call("python.PyEval_SaveThread", POINTER, [])
         self.frame.call("python.PyEval_RestoreThread", ir.VoidType(), [thread])
-        seen = self.frame.call("python.PyErr_CheckSignals", I32, [])
-        breathed = b.block
-        b.branch(goes)
-        b.position_at_end(goes)
-        result = b.phi(I32)
-        result.add_incoming(status, before)
-        result.add_incoming(I32(0), looked)
-        result.add_incoming(seen, breathed)
+        goes.come([self.frame.call("python.PyErr_CheckSignals", I32, [])])
+        (result,) = goes.begin()
+        goes.close()
         return result
 
 
@@ -244,29 +236,19 @@ def _until(frame: Frame, until: Until) -> None:
             entries.set(entries.table.input(k), at)
     holds = frame.room(1)
     tables[0].set(tables[0].table.output(0), holds)
-    asks, acts, after = (b.append_basic_block(name) for name in ("test", "iteration", "done"))
-    breath, before = Breath(frame), b.block
-    b.branch(asks)
-    b.position_at_end(asks)
-    count, asked = b.phi(I64), frame.run(0, tables[0])
-    count.add_incoming(I64(0), before)
-    fine = b.icmp_signed("==", asked, I32(0))
-    on = b.icmp_unsigned("!=", b.load(holds, typ=BYTE, align=1), BYTE(0))
-    stop_asked = b.block
-    b.cbranch(b.and_(fine, on), acts, after)
-    b.position_at_end(acts)
-    _keep(frame, until.keeps, body, state, frame.outputs[carries + 1 :], count)
-    following = b.add(count, I64(1))
-    acted = breath.after(following, frame.run(1, tables[1]))
-    count.add_incoming(following, b.block)
-    stop_acted = b.block
-    b.cbranch(b.icmp_signed("==", acted, I32(0)), asks, after)
-    b.position_at_end(after)
-    result = b.phi(I32)
-    result.add_incoming(asked, stop_asked)
-    result.add_incoming(acted, stop_acted)
+    breath = Breath(frame)
+    with loop(b, I64(0)) as runs:
+        (count,), asked = runs.carried, frame.run(0, tables[0])
+        fine = b.icmp_signed("==", asked, I32(0))
+        on = b.icmp_unsigned("!=", b.load(holds, typ=BYTE, align=1), BYTE(0))
+        runs.while_(b.and_(fine, on), asked)
+        _keep(frame, until.keeps, body, state, frame.outputs[carries + 1 :], count)
+        following = b.add(count, I64(1))
+        acted = breath.after(following, frame.run(1, tables[1]))
+        runs.while_(b.icmp_signed("==", acted, I32(0)), acted)
+        runs.again(following)
     b.store(count, frame.outputs[carries], align=8)
-    frame.finish(result)
+    frame.finish(*runs.results)
 
 
 def _keep(
@@ -414,10 +396,9 @@ def _choose(frame: Frame, choose: Choose) -> None:
     index = b.load(frame.inputs[0], typ=I64, align=8)
     index = b.select(b.icmp_signed("<", index, I64(0)), I64(0), index)
     index = b.select(b.icmp_signed(">", index, I64(last)), I64(last), index)
-    after = b.append_basic_block("done")
+    after = Merge(b, "done")
     blocks = [b.append_basic_block(f"branch.{k}") for k in range(last + 1)]
     switch = b.switch(index, blocks[last])
-    ends = []
     for k, (block, entries) in enumerate(zip(blocks, tables, strict=True)):
         if k < last:
             switch.add_case(I64(k), block)
@@ -426,12 +407,9 @@ def _choose(frame: Frame, choose: Choose) -> None:
             entries.set(entries.table.input(j), frame.inputs[1 + number])
         for j, number in enumerate(choose.makes[k]):
             entries.set(entries.table.output(j), frame.outputs[number])
-        ends.append((frame.run(k, entries), b.block))
-        b.branch(after)
-    b.position_at_end(after)
-    status = b.phi(I32)
-    for value, block in ends:
-        status.add_incoming(value, block)
+        after.come([frame.run(k, entries)])
+    (status,) = after.begin()
+    after.close()
     frame.finish(status)
 
 

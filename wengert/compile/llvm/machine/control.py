@@ -9,6 +9,71 @@ from typing import Any
 from wengert.compile.llvm.machine.values import I64
 
 
+class Merge:
+    """A place where ways through the code meet, each with values of its own."""
+
+    def __init__(self, builder: Any, name: str) -> None:
+        self.builder = builder
+        self.block = builder.append_basic_block(name)
+        self.ways: list[tuple[Any, Sequence[Any]]] = []
+
+    def come(self, values: Sequence[Any] = (), unless: Any = None) -> None:
+        """Go there with these values; where a condition is given, only if it does not hold."""
+        self.ways.append((self.builder.block, values))
+        if unless is None:
+            self.builder.branch(self.block)
+            return
+        on = self.builder.append_basic_block("on")
+        self.builder.cbranch(unless, on, self.block)
+        self.builder.position_at_end(on)
+
+    def begin(self) -> list[Any]:
+        """Go on from there, with the values that came; ways may come later too, as loops do."""
+        self.builder.position_at_end(self.block)
+        self.values = [self.builder.phi(value.type) for value in self.ways[0][1]]
+        return self.values
+
+    def close(self) -> None:
+        """No more ways come."""
+        for block, values in self.ways:
+            for phi, value in zip(self.values, values, strict=True):
+                phi.add_incoming(value, block)
+
+
+class Loop:
+    """Code that runs again where it says so, and is left where it says that."""
+
+    def __init__(self, builder: Any, start: Sequence[Any]) -> None:
+        self.head, self.after = Merge(builder, "loop"), Merge(builder, "done")
+        self.head.come(start)
+        self.carried = self.head.begin()
+        self.results: list[Any] = []
+
+    def again(self, *values: Any) -> None:
+        """Begin the next round, with what it carries."""
+        self.head.come(values)
+
+    def while_(self, condition: Any, *results: Any) -> None:
+        """Leave the loop unless this holds, with these results."""
+        self.after.come(results, unless=condition)
+
+    def close(self) -> None:
+        self.head.close()
+        self.results = self.after.begin()
+        self.after.close()
+
+
+@contextmanager
+def loop(builder: Any, *start: Any) -> Iterator[Loop]:
+    """A loop; what it carries from round to round begins as `start`, and is its `carried`.
+
+    Behind it, `results` are those that it was left with.
+    """
+    written = Loop(builder, start)
+    yield written
+    written.close()
+
+
 @contextmanager
 def rounds(builder: Any, start: Sequence[Any]) -> Iterator[tuple[list[Any], Callable[..., None]]]:
     """Code that runs once, and again while it says so.
@@ -16,20 +81,15 @@ def rounds(builder: Any, start: Sequence[Any]) -> Iterator[tuple[list[Any], Call
     Gives the values that a round begins with, and a function to end it by: `end(more, values)`,
     with those for the next, if there are `more`.
     """
-    before = builder.block
-    inside, after = builder.append_basic_block("loop"), builder.append_basic_block("done")
-    builder.branch(inside)
-    builder.position_at_end(inside)
-    carried = [builder.phi(value.type) for value in start]
-    for phi, value in zip(carried, start, strict=True):
-        phi.add_incoming(value, before)
+    head, after = Merge(builder, "loop"), builder.append_basic_block("done")
+    head.come(start)
 
     def end(more: Any, values: Sequence[Any]) -> None:
-        for phi, value in zip(carried, values, strict=True):
-            phi.add_incoming(value, builder.block)
-        builder.cbranch(more, inside, after)
+        head.ways.append((builder.block, values))
+        builder.cbranch(more, head.block, after)
 
-    yield carried, end
+    yield head.begin(), end
+    head.close()
     builder.position_at_end(after)
 
 

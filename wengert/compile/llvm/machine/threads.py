@@ -19,7 +19,7 @@ from typing import TypeAlias
 from llvmlite import ir
 
 from wengert.compile.llvm.machine import host
-from wengert.compile.llvm.machine.control import counting
+from wengert.compile.llvm.machine.control import Merge, counting, loop
 from wengert.compile.llvm.machine.functions import call, internal
 from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID
 from wengert.history import forks, threads
@@ -115,16 +115,12 @@ def _work(module: ir.Module, pool: _Words) -> ir.Function:
     """Take parts as long as there are any."""
     function, b = internal(module, "work", VOID, [POINTER, POINTER, I64])
     task, addresses, parts = function.args
-    takes, does, ends = (b.append_basic_block(name) for name in ("take", "do", "end"))
-    b.branch(takes)
-    b.position_at_end(takes)
-    k = pool.add(b, NEXT, 1)
-    b.cbranch(b.icmp_signed("<", k, parts), does, ends)
-    b.position_at_end(does)
-    _called(b, task, addresses, k)
-    pool.add(b, DONE, 1)
-    b.branch(takes)
-    b.position_at_end(ends)
+    with loop(b) as takes:
+        k = pool.add(b, NEXT, 1)
+        takes.while_(b.icmp_signed("<", k, parts))
+        _called(b, task, addresses, k)
+        pool.add(b, DONE, 1)
+        takes.again()
     b.ret_void()
     return function
 
@@ -141,41 +137,31 @@ def _worker(module: ir.Module, pool: _Words, work: ir.Function) -> ir.Function:
     _refuse_signals(b)
     told = b.ptrtoint(function.args[0], I64)
     mine = b.and_(told, I64(0xFFFF))
-    before = b.block
-    waits, sleeps, wakes, works, passes = (
-        b.append_basic_block(name) for name in ("wait", "sleep", "wake", "work", "pass")
-    )
-    first = b.lshr(told, I64(16))
-    b.branch(waits)
-    b.position_at_end(waits)
-    seen = b.phi(I64)
-    seen.add_incoming(first, before)
+    generation = Merge(b, "generation")
+    generation.come([b.lshr(told, I64(16))])
+    (seen,) = generation.begin()
     _do(b, pool, "pthread_mutex_lock", LOCK)
-    looks = b.append_basic_block("look")
-    b.branch(looks)
-    b.position_at_end(looks)
-    now = pool.get(b, GENERATION)
-    b.cbranch(b.icmp_signed("==", now, seen), sleeps, wakes)
-    b.position_at_end(sleeps)
-    _do(b, pool, "pthread_cond_wait", CONDITION, LOCK)
-    b.branch(looks)
-    b.position_at_end(wakes)
+    with loop(b) as looks:
+        now = pool.get(b, GENERATION)
+        looks.while_(b.icmp_signed("==", now, seen))
+        _do(b, pool, "pthread_cond_wait", CONDITION, LOCK)
+        looks.again()
     wanted = b.icmp_signed("<", mine, b.sub(pool.get(b, WANTED), I64(1)))
-    b.cbranch(wanted, works, passes)
-    b.position_at_end(works)
-    # Noted under the lock: no other work begins before this worker has left this one.
-    pool.add(b, ACTIVE, 1)
-    task, addresses = (b.inttoptr(pool.get(b, word), POINTER) for word in (FUNCTION, ADDRESSES))
-    parts = pool.get(b, PARTS)
-    _do(b, pool, "pthread_mutex_unlock", LOCK)
-    b.call(work, [task, addresses, parts])
-    pool.add(b, ACTIVE, -1)
-    seen.add_incoming(now, b.block)
-    b.branch(waits)
-    b.position_at_end(passes)
-    _do(b, pool, "pthread_mutex_unlock", LOCK)
-    seen.add_incoming(now, b.block)
-    b.branch(waits)
+    with b.if_else(wanted) as (works, passes):
+        with works:
+            # Noted under the lock: no other work begins before this worker has left this one.
+            pool.add(b, ACTIVE, 1)
+            task, addresses = (
+                b.inttoptr(pool.get(b, word), POINTER) for word in (FUNCTION, ADDRESSES)
+            )
+            parts = pool.get(b, PARTS)
+            _do(b, pool, "pthread_mutex_unlock", LOCK)
+            b.call(work, [task, addresses, parts])
+            pool.add(b, ACTIVE, -1)
+        with passes:
+            _do(b, pool, "pthread_mutex_unlock", LOCK)
+    generation.come([now])
+    generation.close()
     return function
 
 
@@ -194,20 +180,18 @@ def _run(module: ir.Module, pool: _Words, work: ir.Function, worker: ir.Function
     function.linkage = ""  # all modules call it
     task, addresses, parts = function.args
     many = b.icmp_signed(">", pool.get(b, WANTED), I64(1))
-    alone, asks, shares = (b.append_basic_block(name) for name in ("alone", "ask", "share"))
-    b.cbranch(many, asks, alone)
-    b.position_at_end(asks)
+    alone = Merge(b, "alone")
+    alone.come(unless=many)
     taken = b.cmpxchg(pool.at(b, BUSY), I64(0), I64(1), "acq_rel", "acquire")
-    b.cbranch(b.extract_value(taken, 1), shares, alone)
-    b.position_at_end(alone)
-    _in_order(b, task, addresses, parts)
-    b.ret_void()
-    b.position_at_end(shares)
+    alone.come(unless=b.extract_value(taken, 1))
     _start(b, pool, worker)
     _publish(b, pool, task, addresses, parts)
     b.call(work, [task, addresses, parts])
     _wait(b, pool, parts)
     pool.put(b, BUSY, I64(0))
+    b.ret_void()
+    alone.begin()
+    _in_order(b, task, addresses, parts)
     b.ret_void()
 
 
@@ -221,44 +205,26 @@ def _start(b: B, pool: _Words, worker: ir.Function) -> None:
     with b.goto_entry_block():
         thread = b.alloca(I64)
         thread.type = POINTER
-    looks, starts, notes, after = (
-        b.append_basic_block(name) for name in ("missing", "start", "started", "enough")
-    )
-    b.branch(looks)
-    b.position_at_end(looks)
-    started = pool.get(b, STARTED)
-    missing = b.icmp_signed("<", started, b.sub(pool.get(b, WANTED), I64(1)))
-    b.cbranch(missing, starts, after)
-    b.position_at_end(starts)
-    told = b.or_(b.shl(pool.get(b, GENERATION), I64(16)), started)
-    null = ir.Constant(POINTER, None)
-    arguments = [
-        thread,
-        null,
-        b.inttoptr(b.ptrtoint(worker, I64), POINTER),
-        b.inttoptr(told, POINTER),
-    ]
-    failed = call(b, "pthread_create", I32, arguments)
-    b.cbranch(b.icmp_signed("==", failed, I32(0)), notes, after)
-    b.position_at_end(notes)
-    call(b, "pthread_detach", I32, [b.load(thread, typ=I64)])
-    pool.put(b, STARTED, b.add(started, I64(1)))
-    b.branch(looks)
-    b.position_at_end(after)
+    with loop(b) as missing:
+        started = pool.get(b, STARTED)
+        missing.while_(b.icmp_signed("<", started, b.sub(pool.get(b, WANTED), I64(1))))
+        told = b.or_(b.shl(pool.get(b, GENERATION), I64(16)), started)
+        null, code = ir.Constant(POINTER, None), b.inttoptr(b.ptrtoint(worker, I64), POINTER)
+        failed = call(b, "pthread_create", I32, [thread, null, code, b.inttoptr(told, POINTER)])
+        missing.while_(b.icmp_signed("==", failed, I32(0)))
+        call(b, "pthread_detach", I32, [b.load(thread, typ=I64)])
+        pool.put(b, STARTED, b.add(started, I64(1)))
+        missing.again()
 
 
 def _publish(b: B, pool: _Words, task: V, addresses: V, parts: V) -> None:
     """Say what is to be done, once all workers have left what was done before."""
-    asks, waits, says = (b.append_basic_block(name) for name in ("left", "yield", "say"))
-    b.branch(asks)
-    b.position_at_end(asks)
-    _do(b, pool, "pthread_mutex_lock", LOCK)
-    b.cbranch(b.icmp_signed("==", pool.get(b, ACTIVE), I64(0)), says, waits)
-    b.position_at_end(waits)
-    _do(b, pool, "pthread_mutex_unlock", LOCK)
-    call(b, "sched_yield", I32, [])
-    b.branch(asks)
-    b.position_at_end(says)
+    with loop(b) as waits:
+        _do(b, pool, "pthread_mutex_lock", LOCK)
+        waits.while_(b.icmp_signed("!=", pool.get(b, ACTIVE), I64(0)))
+        _do(b, pool, "pthread_mutex_unlock", LOCK)
+        call(b, "sched_yield", I32, [])
+        waits.again()
     pool.put(b, FUNCTION, b.ptrtoint(task, I64))
     pool.put(b, ADDRESSES, b.ptrtoint(addresses, I64))
     pool.put(b, PARTS, parts)
@@ -271,27 +237,12 @@ def _publish(b: B, pool: _Words, task: V, addresses: V, parts: V) -> None:
 
 def _wait(b: B, pool: _Words, parts: V) -> None:
     """Until all parts are done that others have taken."""
-    before = b.block
-    looks, spins, yields, after = (
-        b.append_basic_block(name) for name in ("ready", "spin", "give", "finished")
-    )
-    b.branch(looks)
-    b.position_at_end(looks)
-    tries = b.phi(I64)
-    tries.add_incoming(I64(0), before)
-    done = b.icmp_signed("==", pool.get(b, DONE), parts)
-    more = b.add(tries, I64(1))
-    again = b.append_basic_block("again")
-    b.cbranch(done, after, again)
-    b.position_at_end(again)
-    b.cbranch(b.icmp_signed("<", tries, I64(SPINS)), spins, yields)
-    b.position_at_end(yields)
-    call(b, "sched_yield", I32, [])
-    b.branch(spins)
-    b.position_at_end(spins)
-    tries.add_incoming(more, b.block)
-    b.branch(looks)
-    b.position_at_end(after)
+    with loop(b, I64(0)) as spins:
+        (tries,) = spins.carried
+        spins.while_(b.icmp_signed("!=", pool.get(b, DONE), parts))
+        with b.if_then(b.icmp_signed(">=", tries, I64(SPINS))):
+            call(b, "sched_yield", I32, [])
+        spins.again(b.add(tries, I64(1)))
 
 
 def _begin(module: ir.Module, pool: _Words) -> None:
