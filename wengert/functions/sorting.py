@@ -28,13 +28,14 @@ from wengert.functions.arguments import (
 from wengert.functions.indexing import index_select
 from wengert.functions.reductions import picked
 from wengert.rules.indexing import pick
-from wengert.rules.indexing import take_along_axis as _taken
 from wengert.rules.loops import loopable
 from wengert.rules.reductions import ends_of_longest_runs
+from wengert.rules.ways import implemented, quick, way
 from wengert.tensor import Tensor
 
 _pick, _amax, _where = recorder(np.take_along_axis), recorder(np.max), recorder(np.where)
 _at = recorder(pick)
+_taken = quick(np.take_along_axis)
 
 # ---- sorting -------------------------------------------------------------------------------
 
@@ -49,14 +50,22 @@ def _order(x: Any, axis: int, descending: bool) -> Any:
 _FEW = 1 << 12
 
 
+@implemented
 def stable_order(x: Any, axis: int) -> Any:
-    """np.argsort(kind="stable"), which has no vectors to sort with and so takes ten times as long.
+    """The indices that sort along `axis`, equal elements in their order."""
+    return np.argsort(x, axis=axis, kind="stable")
+
+
+@way(
+    stable_order,
+    lambda x, axis: isinstance(x, np.ndarray) and x.size >= _FEW and x.dtype.itemsize >= 4,
+)
+def _order_of_many(x: Any, axis: int) -> Any:
+    """The stable sort has no vectors to sort with, and so takes ten times as long.
 
     Where all elements of a line differ there is one order only, whoever finds it; the other lines
     are sorted again.
     """
-    if not isinstance(x, np.ndarray) or x.size < _FEW or x.dtype.itemsize < 4:
-        return np.argsort(x, axis=axis, kind="stable")
     across = np.swapaxes(x, axis, -1)
     lines = across.reshape(-1, x.shape[axis])
     order = np.argsort(lines, axis=-1)

@@ -21,6 +21,7 @@ from wengert.rules.indexing import put_along_axis
 from wengert.rules.loops import loopable, loops, within_loops
 from wengert.rules.reductions import logsumexp
 from wengert.rules.rule import general
+from wengert.rules.ways import implemented, way
 
 # Stands for log(0) in formulas: so large that no path through it counts, and finite, so that no
 # inf - inf makes a NaN on the way back.
@@ -29,33 +30,34 @@ _INFINITE = np.inf
 
 
 @primitive
+@implemented
 def alignments(x: Any, states: Any, frames: Any, lengths: Any) -> Any:
     """-log of the probability of each text: x (T, N, C) are log probabilities, `states` (N, 2S + 1)
     the labels with blanks between them, `frames` and `lengths` how many of each count.
 
     Infinite if there are too few frames for the text.
     """
-    if loopable(x) and _plain_integers(states, frames, lengths):
-        losses = np.empty(len(states), x.dtype)
-        _forward(x, states, frames, lengths, _room(x, states), losses)
-        return losses
     emitted = _emitted(x, states)
     total = _total(_before(emitted, states), emitted, frames, lengths)
     return np.where(total < _NEVER / 2, np.inf, -total)
 
 
+@way(
+    alignments,
+    lambda x, states, frames, lengths: loopable(x) and _plain_integers(states, frames, lengths),
+)
+def _aligned_by_loops(x: Any, states: Any, frames: Any, lengths: Any) -> Any:
+    losses = np.empty(len(states), x.dtype)
+    _forward(x, states, frames, lengths, _room(x, states), losses)
+    return losses
+
+
+@implemented
 def shares(g: Any, x: Any, states: Any, frames: Any, lengths: Any) -> Any:
     """`g` times the derivative of `alignments`: -share of the paths with each label, at each frame.
 
     It is 0 where no path exists.
     """
-    if loopable(x, g) and _plain_integers(states, frames, lengths):
-        out, room = np.zeros(x.shape, x.dtype), _room(x, states)
-        ahead = np.empty((2, states.shape[1]), x.dtype)
-        losses = np.empty(len(states), x.dtype)
-        _forward(x, states, frames, lengths, room, losses)
-        _backward(x, states, frames, lengths, room, losses, ahead, g, out)
-        return out
     emitted = _emitted(x, states)
     before = _before(emitted, states)
     total = np.expand_dims(_total(before, emitted, frames, lengths), 1)
@@ -67,6 +69,21 @@ def shares(g: Any, x: Any, states: Any, frames: Any, lengths: Any) -> Any:
         parts.append(np.where(counts, -np.exp(a), 0) * np.expand_dims(g, 1))
     index = np.broadcast_to(np.expand_dims(states, 0), (x.shape[0], *states.shape))
     return put_along_axis(np.stack(parts), index, x.shape, 2)
+
+
+@way(
+    shares,
+    lambda g, x, states, frames, lengths: (
+        loopable(x, g) and _plain_integers(states, frames, lengths)
+    ),
+)
+def _shares_by_loops(g: Any, x: Any, states: Any, frames: Any, lengths: Any) -> Any:
+    out, room = np.zeros(x.shape, x.dtype), _room(x, states)
+    ahead = np.empty((2, states.shape[1]), x.dtype)
+    losses = np.empty(len(states), x.dtype)
+    _forward(x, states, frames, lengths, room, losses)
+    _backward(x, states, frames, lengths, room, losses, ahead, g, out)
+    return out
 
 
 general(

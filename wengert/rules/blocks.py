@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import Function, errors_pass
+from wengert.rules.ways import implemented, way
 
 BLOCK = 1 << 15
 """So many numbers are worked on at a time; fewer are left to NumPy."""
@@ -57,13 +58,6 @@ class _Machine:
 MACHINE = _Machine()
 
 
-def question(function: Function) -> Function:
-    """A question whether machine code pays: text that is to run without it takes it for False."""
-    function.about_machine_code = True  # type: ignore[attr-defined]
-    return function
-
-
-@question
 def many(*arrays: Any, enough: int | None = None) -> bool:
     """Whether these are plain arrays, of one shape and floating dtype, and of so many numbers.
 
@@ -82,7 +76,6 @@ def many(*arrays: Any, enough: int | None = None) -> bool:
     return dtype in (FLOATING if enough == ENOUGH else EXACT)
 
 
-@question
 def many_rows(axis: int, *arrays: Any) -> bool:
     """Whether they are many, `axis` is the last dimension, and they make several rows."""
     first = arrays[0]
@@ -145,16 +138,16 @@ def has_steps(formula: Function, arguments: int) -> bool:
 
 
 def in_rows(formula: Function) -> Function:
-    """A `formula(*arrays, axis)` that runs as machine code on many rows of the last dimension."""
+    """A `formula(*arrays, axis)`, `implemented`; its first way: machine code of many rows of the
+    last dimension.
+    """
+    function = implemented(formula)
 
-    @functools.wraps(formula)
-    def run(*call: Any) -> Any:
-        *arrays, axis = call
-        if many_rows(axis, *arrays):
-            return by_rows(formula, arrays[0].shape[-1], arrays, settings=(-1,))
-        return formula(*call)
+    @way(function, lambda *call: many_rows(call[-1], *call[:-1]))
+    def compiled(*call: Any) -> Any:
+        return by_rows(formula, call[0].shape[-1], call[:-1], settings=(-1,))
 
-    return run
+    return function
 
 
 def by_elements(function: Function, *arrays: Any, shared: Any = (), settings: Any = ()) -> Any:

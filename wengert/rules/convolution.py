@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import primitive
-from wengert.rules.blocks import by_samples, many, question, sum_of_samples
+from wengert.rules.blocks import by_samples, many, sum_of_samples
 from wengert.rules.indexing import add_at
 from wengert.rules.rule import general, linear
+from wengert.rules.ways import implemented, way
 
 Sizes = tuple[int, ...]
 
@@ -105,14 +106,11 @@ LARGE = 1 << 17
 """Products with more weights are left to BLAS, which may use several threads for them."""
 
 
-@question
-def _by_machine(samples: Any, other: Any, windows: int, weight: Sizes) -> bool:
-    return (
-        many(samples)
-        and other.dtype is samples.dtype
-        and math.prod(weight) <= LARGE
-        and windows * math.prod(weight) >= ENOUGH
-    )
+def _pays(samples: Any, other: Any, weight: Sizes, out: Sizes) -> bool:
+    """Whether machine code is faster, for windows of a weight at so many places of each sample."""
+    terms = math.prod(weight)
+    alike = other.dtype is samples.dtype
+    return alike and terms <= LARGE and len(samples) * math.prod(out) * terms >= ENOUGH
 
 
 def _with_bias(x: Any, weight: Any, bias: Any, *settings: Any) -> Any:
@@ -138,6 +136,7 @@ def _of_shape(g: Any, other: Any, shape: Sizes, *windows: Any) -> Any:
 
 
 @functools.partial(primitive, result=_convolution_like)
+@implemented
 def convolution(
     x: Any,
     weight: Any,
@@ -151,11 +150,6 @@ def convolution(
     samples, kernel = x.shape[0], weight.shape[2:]
     out = output_sizes(x.shape[2:], kernel, stride, padding, dilation)
     o = weight.shape[0]
-    if _by_machine(x, weight, samples * math.prod(out), weight.shape):
-        settings = (stride, padding, dilation, groups)
-        if bias is None:
-            return by_samples(convolution, [x], [weight], settings)
-        return by_samples(_with_bias, [x], [weight, bias], settings)
     y = np.empty((samples, o, *out), x.dtype)
     flat = y.reshape(samples, groups, o // groups, math.prod(out))
     matrix = weight.reshape(groups, o // groups, -1)
@@ -168,16 +162,39 @@ def convolution(
     return y
 
 
+@way(
+    convolution,
+    lambda x, weight, stride, padding, dilation, groups, bias=None: (
+        many(x)
+        and _pays(
+            *(x, weight, weight.shape),
+            output_sizes(x.shape[2:], weight.shape[2:], stride, padding, dilation),
+        )
+    ),
+)
+def _compiled(
+    x: Any,
+    weight: Any,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    groups: int,
+    bias: Any = None,
+) -> Any:
+    settings = (stride, padding, dilation, groups)
+    if bias is None:
+        return by_samples(convolution, [x], [weight], settings)
+    return by_samples(_with_bias, [x], [weight, bias], settings)
+
+
 @functools.partial(primitive, result=_of_shape)
+@implemented
 def convolution_input(
     g: Any, weight: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
     """The transpose of `convolution` in x: what a transposed convolution computes."""
     samples, kernel, out = shape[0], weight.shape[2:], g.shape[2:]
     channels, o = shape[1], weight.shape[0]
-    if _by_machine(g, weight, samples * math.prod(out), weight.shape):
-        settings = (shape[1:], stride, padding, dilation, groups)
-        return by_samples(_of_sample, [g], [weight], settings)
     back = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
     fewer = o <= channels or math.prod(kernel) == 1
     exact = min(back) >= 0 and shape[2:] == output_sizes(out, kernel, stride, back, dilation)
@@ -199,6 +216,17 @@ def convolution_input(
     return result
 
 
+@way(
+    convolution_input,
+    lambda g, weight, *_, **__: many(g) and _pays(g, weight, weight.shape, g.shape[2:]),
+)
+def _input_compiled(
+    g: Any, weight: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
+    settings = (shape[1:], stride, padding, dilation, groups)
+    return by_samples(_of_sample, [g], [weight], settings)
+
+
 def _reversed(weight: Any, groups: int) -> Any:
     """The weight with inputs and outputs exchanged, and its places in the opposite order."""
     o, c, *kernel = weight.shape
@@ -208,14 +236,13 @@ def _reversed(weight: Any, groups: int) -> Any:
 
 
 @functools.partial(primitive, result=_of_shape)
+@implemented
 def convolution_weight(
     g: Any, x: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
     """The transpose of `convolution` in the weight."""
     samples, kernel, out = x.shape[0], shape[2:], g.shape[2:]
     o = shape[0]
-    if _by_machine(x, g, samples * math.prod(out), shape):
-        return sum_of_samples(_once, [x, g], (shape, stride, padding, dilation, groups))
     flat = g.reshape(samples, groups, o // groups, math.prod(out))
     result = np.zeros((groups, o // groups, shape[1] * math.prod(kernel)), g.dtype)
     x = padded(x, padding)
@@ -225,11 +252,25 @@ def convolution_weight(
     return result.reshape(shape)
 
 
+@way(
+    convolution_weight,
+    lambda g, x, shape, *_, **__: many(x) and _pays(x, g, shape, g.shape[2:]),
+)
+def _weight_compiled(
+    g: Any, x: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Any:
+    return sum_of_samples(_once, [x, g], (shape, stride, padding, dilation, groups))
+
+
+@implemented
 def _each_channel(g: Any) -> Any:
     """The sum over all samples and places: the cotangent of a bias."""
-    if type(g) is np.ndarray:
-        return np.add.reduce(np.add.reduce(g.reshape(*g.shape[:2], math.prod(g.shape[2:])), 2), 0)
     return np.sum(g, axis=(0, *range(2, len(g.shape))))
+
+
+@way(_each_channel, lambda g: type(g) is np.ndarray)
+def _each_channel_in_two(g: Any) -> Any:
+    return np.add.reduce(np.add.reduce(g.reshape(*g.shape[:2], math.prod(g.shape[2:])), 2), 0)
 
 
 def _spread(t: Any, y: Any) -> Any:
@@ -575,38 +616,46 @@ general(
 
 
 @primitive
+@implemented
 def bordered(x: Any, before: Sizes, after: Sizes, mode: str) -> Any:
     """`x` with a border made of it: so many numbers before and after, for each last dimension.
 
     `mode` is 'reflect', 'replicate' or 'circular'; no width is negative.
     """
-    if type(x) is np.ndarray:
-        out, inner = _emptied_border(x.shape, x.dtype, before, after)
-        out[inner] = x
-        for to, source in _edges(x.shape, before, after, mode):
-            out[to] = out[source]
-        return out
     for index, _ in _repeats(x.shape, before, after, mode):
         x = x[index]
     return x
 
 
+@way(bordered, lambda x, *_: type(x) is np.ndarray)
+def _bordered_in_memory(x: Any, before: Sizes, after: Sizes, mode: str) -> Any:
+    out, inner = _emptied_border(x.shape, x.dtype, before, after)
+    out[inner] = x
+    for to, source in _edges(x.shape, before, after, mode):
+        out[to] = out[source]
+    return out
+
+
 @primitive
+@implemented
 def unbordered(g: Any, shape: Sizes, before: Sizes, after: Sizes, mode: str) -> Any:
     """`g` added to the numbers of `shape` that they repeat: bordered transposed."""
-    if type(g) is np.ndarray:
-        out, inner = _emptied_border(shape, g.dtype, before, after)
-        out[...] = g
-        for to, source in reversed(_edges(shape, before, after, mode)):
-            part = out[to]
-            if mode == "replicate":
-                axis = next(d for d, s in enumerate(to) if s != slice(None))
-                part = np.add.reduce(part, axis, keepdims=True)
-            out[source] += part
-        return np.ascontiguousarray(out[inner])
     for index, sizes in reversed(_repeats(shape, before, after, mode)):
         g = add_at(g, index, sizes)
     return g
+
+
+@way(unbordered, lambda g, *_: type(g) is np.ndarray)
+def _unbordered_in_memory(g: Any, shape: Sizes, before: Sizes, after: Sizes, mode: str) -> Any:
+    out, inner = _emptied_border(shape, g.dtype, before, after)
+    out[...] = g
+    for to, source in reversed(_edges(shape, before, after, mode)):
+        part = out[to]
+        if mode == "replicate":
+            axis = next(d for d, s in enumerate(to) if s != slice(None))
+            part = np.add.reduce(part, axis, keepdims=True)
+        out[source] += part
+    return np.ascontiguousarray(out[inner])
 
 
 linear(

@@ -11,6 +11,7 @@ from wengert.dispatch import primitive, within
 from wengert.rules.blocks import EXACT
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops, within_loops
 from wengert.rules.rule import general, linear, unbroadcast
+from wengert.rules.ways import implemented, way
 
 
 @primitive
@@ -191,16 +192,22 @@ def scatter_add(g: Any, index: Any, shape: Any, axis: int) -> Any:
     return _added(g, _flat(index, shape, axis), shape)
 
 
+@implemented
 def _added(g: Any, places: Any, shape: Any) -> Any:
     """Zeros of `shape` with `g` added at places of its flattened form.
 
     Along one dimension np.add.at takes a quarter of the time that it takes along several.
     """
     out = np.zeros(math.prod(shape), g.dtype)
-    if loopable(g):  # the loop takes as many of one as of the other, and checks nothing
-        _add_each(np.broadcast_to(g, places.shape).reshape(-1), places.reshape(-1), out)
-    else:
-        np.add.at(out, places.reshape(-1), g.reshape(-1))
+    np.add.at(out, places.reshape(-1), g.reshape(-1))
+    return out.reshape(shape)
+
+
+@way(_added, lambda g, places, shape: loopable(g))
+def _added_by_loops(g: Any, places: Any, shape: Any) -> Any:
+    """The loop takes as many of one as of the other, and checks nothing."""
+    out = np.zeros(math.prod(shape), g.dtype)
+    _add_each(np.broadcast_to(g, places.shape).reshape(-1), places.reshape(-1), out)
     return out.reshape(shape)
 
 
@@ -347,14 +354,13 @@ def put_along_axis(g: Any, indices: Any, shape: Any, axis: int | None) -> Any:
     return out
 
 
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
-    """np.take_along_axis of plain arrays."""
-    if axis is not None and _alike_outside(arr, indices, arr.shape, axis):
-        return _taken(arr, indices, axis)
-    return np.take_along_axis(arr, indices, axis)
-
-
-def _taken(x: Any, indices: Any, axis: int) -> Any:
+@way(
+    np.take_along_axis,
+    lambda arr, indices, axis=-1: (
+        axis is not None and _alike_outside(arr, indices, arr.shape, axis)
+    ),
+)
+def _taken(x: Any, indices: Any, axis: int = -1) -> Any:
     out = np.empty(indices.shape, x.dtype)
     if not _take_lines(*as_lines(axis, x, indices, out)):
         return out
@@ -434,23 +440,43 @@ def take_rows(weight: Any, index: Any) -> Any:
 
 
 @primitive
+@implemented
 def add_rows(g: Any, index: Any, shape: Any) -> Any:
     """Zeros of `shape` with the rows `g` added at `index`: take_rows transposed."""
-    if loopable(g) and (g.size < _BLOCK or g.size < 8 * index.size):
-        places = _from_start(index.reshape(-1), shape, 0)
-        out = np.zeros((shape[0], math.prod(shape[1:])), g.dtype)
-        _add_each_row(g.reshape(len(places), out.shape[1]), places, out)
-        return out.reshape(shape)
-    if g.size <= _FEW:
-        out = np.zeros(shape, g.dtype)
-        np.add.at(out, index, g)
-        return out
-    if g.size < _MANY or g.size < 4 * index.size or g.dtype.char not in "fdFD":
-        columns = math.prod(shape[1:])
-        places = _from_start(index.reshape(-1), shape, 0)[:, None] * columns + np.arange(columns)
-        return _added(g, places, shape)
-    # A product with the matrix that has a 1 in column j at row index[j], which adds whole rows:
-    # np.add.at goes from number to number, and takes ten times as long.
+    columns = math.prod(shape[1:])
+    places = _from_start(index.reshape(-1), shape, 0)[:, None] * columns + np.arange(columns)
+    return _added(g, places, shape)
+
+
+_FEW, _MANY, _BLOCK = 1 << 11, 1 << 12, 1 << 15
+
+
+@way(
+    add_rows,
+    lambda g, index, shape: loopable(g) and (g.size < _BLOCK or g.size < 8 * index.size),
+)
+def _add_rows_by_loops(g: Any, index: Any, shape: Any) -> Any:
+    places = _from_start(index.reshape(-1), shape, 0)
+    out = np.zeros((shape[0], math.prod(shape[1:])), g.dtype)
+    _add_each_row(g.reshape(len(places), out.shape[1]), places, out)
+    return out.reshape(shape)
+
+
+@way(add_rows, lambda g, index, shape: g.size <= _FEW)
+def _add_few_rows(g: Any, index: Any, shape: Any) -> Any:
+    out = np.zeros(shape, g.dtype)
+    np.add.at(out, index, g)
+    return out
+
+
+@way(
+    add_rows,
+    lambda g, index, shape: g.size >= max(_MANY, 4 * index.size) and g.dtype.char in "fdFD",
+)
+def _add_rows_by_product(g: Any, index: Any, shape: Any) -> Any:
+    """A product with the matrix that has a 1 in column j at row index[j], which adds whole rows:
+    np.add.at goes from number to number, and takes ten times as long.
+    """
     from scipy import sparse
 
     places = _from_start(index.reshape(-1), shape, 0)
@@ -459,9 +485,6 @@ def add_rows(g: Any, index: Any, shape: Any) -> Any:
         (ones, places, np.arange(len(places) + 1)), shape=(shape[0], len(places))
     )
     return (matrix @ g.reshape(len(places), -1)).reshape(shape)
-
-
-_FEW, _MANY, _BLOCK = 1 << 11, 1 << 12, 1 << 15
 
 
 linear(

@@ -30,6 +30,7 @@ from wengert.dispatch import known, primitive
 from wengert.errors import MissingRuleError
 from wengert.rules.products import swap
 from wengert.rules.rule import general, unbroadcast
+from wengert.rules.ways import quick, way
 
 # ---- parts of matrices -------------------------------------------------------------------------
 
@@ -78,13 +79,13 @@ LARGE = 64
 
 def _alone(a: Any) -> bool:
     """Whether these are the numbers of one large matrix."""
-    return type(a) is np.ndarray and a.ndim == 2 and a.shape[0] == a.shape[1] >= LARGE
+    if type(a) is not np.ndarray or a.ndim != 2:
+        return False
+    return a.shape[0] == a.shape[1] >= LARGE and a.dtype.kind in "fc"
 
 
-def inverse(a: Any) -> Any:
-    """`np.linalg.inv`, quicker on one large matrix."""
-    if not _alone(a) or a.dtype.kind not in "fc":
-        return np.linalg.inv(a)
+@way(np.linalg.inv, _alone)
+def _inverse(a: Any) -> Any:
     from scipy.linalg.lapack import get_lapack_funcs
 
     factor, invert, work = get_lapack_funcs(("getrf", "getri", "getri_lwork"), (a,))
@@ -94,12 +95,15 @@ def inverse(a: Any) -> Any:
     return _regular(info, packed.T)
 
 
-def solution(a: Any, b: Any) -> Any:
-    """`np.linalg.solve`, quicker for one large matrix."""
-    if not _alone(a) or type(b) is not np.ndarray or a.dtype.kind not in "fc":
-        return np.linalg.solve(a, b)
-    if b.dtype != a.dtype or b.ndim not in (1, 2) or len(b) != len(a) or not b.size:
-        return np.linalg.solve(a, b)
+def _one_system(a: Any, b: Any) -> bool:
+    """Whether this is one large matrix, and b columns for it, or a vector."""
+    if not _alone(a) or type(b) is not np.ndarray or b.ndim not in (1, 2):
+        return False
+    return b.dtype == a.dtype and len(b) == len(a) and b.size > 0
+
+
+@way(np.linalg.solve, _one_system)
+def _solution(a: Any, b: Any) -> Any:
     from scipy.linalg.lapack import get_lapack_funcs
 
     (solve,) = get_lapack_funcs(("gesv",), (a, b))
@@ -113,8 +117,7 @@ def _regular(info: int, solution: Any) -> Any:
     return solution
 
 
-FAST: dict[Any, Any] = {np.linalg.inv: inverse, np.linalg.solve: solution}
-
+inverse, solve = quick(np.linalg.inv), quick(np.linalg.solve)
 
 general(
     np.linalg.inv,
@@ -142,7 +145,7 @@ def _times(a: Any, x: Any, vector: bool) -> Any:
 
 def _solve_pull_a(g: Any, a: Any, b_shape: Any, y: Any) -> Any:
     vector = len(b_shape) == 1
-    b_bar = _columns(solution, H(a), g, vector)
+    b_bar = _columns(solve, H(a), g, vector)
     return unbroadcast(-_outer(b_bar, y, vector), a.shape)
 
 
@@ -152,14 +155,14 @@ general(
     reverse={
         "a": _solve_pull_a,
         "b": lambda g, a, b_shape: unbroadcast(
-            _columns(solution, H(a), g, len(b_shape) == 1), b_shape
+            _columns(solve, H(a), g, len(b_shape) == 1), b_shape
         ),
     },
     forward={
         "a": lambda t, a, b_shape, y: (
-            -_columns(solution, a, _times(t, y, len(b_shape) == 1), len(b_shape) == 1)
+            -_columns(solve, a, _times(t, y, len(b_shape) == 1), len(b_shape) == 1)
         ),
-        "b": lambda t, a: solution(a, t),
+        "b": lambda t, a: solve(a, t),
     },
     name="LinalgSolveEx",
 )
@@ -334,7 +337,7 @@ def _slogdet_pull(g: Any, a: Any, y: Any) -> Any:
 
 
 def _slogdet_push(t: Any, a: Any, y: Any) -> Any:
-    change = trace(solution(a, t))
+    change = trace(solve(a, t))
     if a.dtype.kind == "c":
         return y[0] * (1j * np.imag(change)), np.real(change)
     return np.zeros_like(y[0]), change

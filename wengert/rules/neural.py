@@ -20,6 +20,7 @@ from wengert.rules.indexing import put_along_axis
 from wengert.rules.loops import as_lines, exact_loops, loopable
 from wengert.rules.reductions import softmax, tops
 from wengert.rules.rule import elementwise, general, linear
+from wengert.rules.ways import implemented, way
 
 # ---- activations ---------------------------------------------------------------------------
 
@@ -380,31 +381,44 @@ general(
 
 
 @primitive
+@implemented
 def picked(x: Any, target: Any, weights: Any, axis: int) -> Any:
     """`-weights x[target]` along `axis`, of log probabilities; 0 where the target is negative."""
-    if loopable(x) and type(target) is np.ndarray:
-        out = np.empty(target.shape, x.dtype)
-        (lines,) = as_lines(axis, x)
-        places = target.reshape(lines.shape[::2])
-        _pick_classes(lines, places, out.reshape(places.shape))
-    else:
-        chosen = np.take_along_axis(x, np.expand_dims(np.maximum(target, 0), axis), axis)
-        out = np.where(target < 0, 0, -np.squeeze(chosen, axis))
+    chosen = np.take_along_axis(x, np.expand_dims(np.maximum(target, 0), axis), axis)
+    out = np.where(target < 0, 0, -np.squeeze(chosen, axis))
+    return out if weights is None else out * weights
+
+
+def _by_loops(x: Any, target: Any, *_: Any) -> bool:
+    return loopable(x) and type(target) is np.ndarray
+
+
+@way(picked, _by_loops)
+def _picked_by_loops(x: Any, target: Any, weights: Any, axis: int) -> Any:
+    out = np.empty(target.shape, x.dtype)
+    (lines,) = as_lines(axis, x)
+    places = target.reshape(lines.shape[::2])
+    _pick_classes(lines, places, out.reshape(places.shape))
     return out if weights is None else out * weights
 
 
 @primitive
+@implemented
 def unpicked(g: Any, target: Any, weights: Any, shape: Any, axis: int) -> Any:
     """Zeros of `shape` with `-weights g` at the targets along `axis`: picked transposed."""
     g = g if weights is None else g * weights
-    if loopable(g) and type(target) is np.ndarray:
-        out = np.zeros(shape, g.dtype)
-        (lines,) = as_lines(axis, out)
-        places = target.reshape(lines.shape[::2])
-        _unpick_classes(lines, places, g.reshape(places.shape))
-        return out
     shares = np.expand_dims(np.where(target < 0, 0, -g), axis)
     return put_along_axis(shares, np.expand_dims(np.maximum(target, 0), axis), shape, axis)
+
+
+@way(unpicked, _by_loops)
+def _unpicked_by_loops(g: Any, target: Any, weights: Any, shape: Any, axis: int) -> Any:
+    g = g if weights is None else g * weights
+    out = np.zeros(shape, g.dtype)
+    (lines,) = as_lines(axis, out)
+    places = target.reshape(lines.shape[::2])
+    _unpick_classes(lines, places, g.reshape(places.shape))
+    return out
 
 
 @exact_loops

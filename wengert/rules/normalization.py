@@ -94,11 +94,15 @@ def _by_channel(x: Any) -> Any:
     return x.reshape(x.shape[0], x.shape[1], math.prod(x.shape[2:]))
 
 
+@implemented
 def moments(x: Any) -> tuple[Any, Any]:
     """Mean and variance, without correction, of each channel of a plain array."""
-    if not many(x):
-        axes = (0, *range(2, x.ndim))
-        return np.mean(x, axis=axes), np.var(x, axis=axes)
+    axes = (0, *range(2, x.ndim))
+    return np.mean(x, axis=axes), np.var(x, axis=axes)
+
+
+@way(moments, lambda x: many(x))
+def _moments_compiled(x: Any) -> tuple[Any, Any]:
     view, n = _by_channel(x), x.size // x.shape[1]
     mean = np.add.reduce(by_samples(_sums, [view]), 0) / n
     squares = by_samples(_squares, [view], [mean[:, None]])
@@ -188,19 +192,10 @@ def _scaled_row(x: Any, weight: Any, bias: Any = None) -> Any:
     return x * weight if bias is None else x * weight + bias
 
 
-def _weighted(g: Any, weight: Any) -> Any:
-    """g * weight, with weight of the last dimensions' shape."""
-    if many(g) and type(weight) is np.ndarray and 1 < weight.size < g.size:
-        return by_rows(_scaled_row, weight.size, [g], [weight.reshape(-1)])
-    return g * weight
-
-
 @primitive
-def scaled(x: Any, weight: Any, bias: Any) -> Any:
+@implemented
+def scaled(x: Any, weight: Any, bias: Any = None) -> Any:
     """x * weight + bias, with weight and bias of the last dimensions' shape; bias may be None."""
-    if many(x) and 1 < weight.size < x.size:
-        shared = [a.reshape(-1) for a in (weight, bias) if a is not None]
-        return by_rows(_scaled_row, weight.size, [x], shared)
     out = x * weight
     if bias is None:
         return out
@@ -210,28 +205,49 @@ def scaled(x: Any, weight: Any, bias: Any) -> Any:
     return out + bias
 
 
+def _are_many_rows(x: Any, weight: Any, bias: Any = None) -> bool:
+    return many(x) and type(weight) is np.ndarray and 1 < weight.size < x.size
+
+
+@way(scaled, _are_many_rows)
+def _scaled_compiled(x: Any, weight: Any, bias: Any = None) -> Any:
+    shared = [a.reshape(-1) for a in (weight, bias) if a is not None]
+    return by_rows(_scaled_row, weight.size, [x], shared)
+
+
 def _by_columns(g: Any, weight_shape: tuple[int, ...]) -> Any:
     return g.reshape(-1, math.prod(weight_shape))
 
 
-def _scaled_pull_weight(g: Any, x: Any, weight_shape: tuple[int, ...]) -> Any:
-    if rows.fits(g, -1) and rows.fits(x, -1) and g.dtype is x.dtype:
-        sums = rows.column_sums(_by_columns(g, weight_shape), _by_columns(x, weight_shape))
-        return sums.reshape(weight_shape)
+@implemented
+def _pull_weight(g: Any, x: Any, weight_shape: tuple[int, ...]) -> Any:
     return unbroadcast(g * x, weight_shape)
 
 
-def _scaled_pull_bias(g: Any, bias_shape: tuple[int, ...]) -> Any:
-    if rows.fits(g, -1):
-        return rows.column_sums(_by_columns(g, bias_shape)).reshape(bias_shape)
+@way(
+    _pull_weight,
+    lambda g, x, weight_shape: rows.fits(g, -1) and rows.fits(x, -1) and g.dtype is x.dtype,
+)
+def _pull_weight_by_products(g: Any, x: Any, weight_shape: tuple[int, ...]) -> Any:
+    sums = rows.column_sums(_by_columns(g, weight_shape), _by_columns(x, weight_shape))
+    return sums.reshape(weight_shape)
+
+
+@implemented
+def _pull_bias(g: Any, bias_shape: tuple[int, ...]) -> Any:
     return unbroadcast(g, bias_shape)
+
+
+@way(_pull_bias, lambda g, bias_shape: rows.fits(g, -1))
+def _pull_bias_by_products(g: Any, bias_shape: tuple[int, ...]) -> Any:
+    return rows.column_sums(_by_columns(g, bias_shape)).reshape(bias_shape)
 
 
 linear(
     scaled,
-    _weighted,
-    _scaled_pull_weight,
-    _scaled_pull_bias,
+    lambda g, weight: scaled.body(g, weight),  # type: ignore[attr-defined]
+    lambda g, x, weight_shape: _pull_weight(g, x, weight_shape),
+    lambda g, bias_shape: _pull_bias(g, bias_shape),
     forward={
         "x": lambda t, weight: t * weight,
         "weight": lambda t, x: x * t,
@@ -248,34 +264,42 @@ linear(
 
 
 @primitive
+@implemented
 def layer_norm(x: Any, weight: Any, bias: Any, eps: float) -> Any:
     """Standardized over the last dimensions, those of weight; then x * weight + bias."""
-    if many(x):
-        shared = [a.reshape(-1) for a in (weight, bias)]
-        return by_rows(_normed, weight.size, [x], shared, (eps,))
-    return _normed(x, weight, bias, eps)
+    return standardize(x, _last(weight.shape), eps) * weight + bias
 
 
 def _last(weight_shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(range(-len(weight_shape), 0))
 
 
-def _normed(x: Any, weight: Any, bias: Any, eps: float) -> Any:
-    return standardize(x, _last(weight.shape), eps) * weight + bias
+@way(layer_norm, lambda x, weight, bias, eps: many(x))
+def _layer_norm_compiled(x: Any, weight: Any, bias: Any, eps: float) -> Any:
+    shared = [a.reshape(-1) for a in (weight, bias)]
+    return by_rows(layer_norm.body.formula, weight.size, [x], shared, (eps,))  # type: ignore[attr-defined]
 
 
+@implemented
 def _layer_norm_pull(g: Any, x: Any, weight: Any, eps: float) -> Any:
-    if many(g, x):
-        return by_rows(_layer_norm_pull, weight.size, [g, x], [weight.reshape(-1)], (eps,))
     axes = _last(weight.shape)
     return _through(g * weight, x, standardize(x, axes, eps), axes, eps)
 
 
+@way(_layer_norm_pull, lambda g, x, weight, eps: many(g, x))
+def _layer_norm_pull_compiled(g: Any, x: Any, weight: Any, eps: float) -> Any:
+    return by_rows(_layer_norm_pull, weight.size, [g, x], [weight.reshape(-1)], (eps,))
+
+
+@implemented
 def _layer_norm_pull_weight(g: Any, x: Any, weight_shape: tuple[int, ...], eps: float) -> Any:
-    if many(g, x):
-        matrices = [_by_columns(a, weight_shape) for a in (g, x)]
-        return sum_of_rows(_weighed, matrices, settings=(eps,)).reshape(weight_shape)
     return unbroadcast(g * standardize(x, _last(weight_shape), eps), weight_shape)
+
+
+@way(_layer_norm_pull_weight, lambda g, x, weight_shape, eps: many(g, x))
+def _weight_compiled(g: Any, x: Any, weight_shape: tuple[int, ...], eps: float) -> Any:
+    matrices = [_by_columns(a, weight_shape) for a in (g, x)]
+    return sum_of_rows(_weighed, matrices, settings=(eps,)).reshape(weight_shape)
 
 
 def _weighed(g: Any, x: Any, eps: float) -> Any:
@@ -306,7 +330,7 @@ general(
     reverse={
         "x": lambda g, x, weight, eps: _layer_norm_pull(g, x, weight, eps),
         "weight": lambda g, x, weight_shape, eps: _layer_norm_pull_weight(g, x, weight_shape, eps),
-        "bias": lambda g, bias_shape: _scaled_pull_bias(g, bias_shape),
+        "bias": lambda g, bias_shape: _pull_bias(g, bias_shape),
     },
     forward={
         "x": lambda t, x, weight, eps: _layer_norm_push(t, x, weight, eps),
@@ -324,35 +348,41 @@ general(
 
 
 @primitive
-def scaled_channels(x: Any, weight: Any, bias: Any) -> Any:
+@implemented
+def scaled_channels(x: Any, weight: Any, bias: Any = None) -> Any:
     """x * weight + bias, with a weight and a bias (or None) for each channel of (N, C, ...)."""
-    if many(x):
-        columns = [a[:, None] for a in (weight, bias) if a is not None]
-        return by_samples(_scaled_row, [_by_channel(x)], columns).reshape(x.shape)
     out = x * _column(weight, x)
     return out if bias is None else out + _column(bias, x)
+
+
+@way(scaled_channels, lambda x, weight, bias=None: many(x) and type(weight) is np.ndarray)
+def _channels_compiled(x: Any, weight: Any, bias: Any = None) -> Any:
+    columns = [a[:, None] for a in (weight, bias) if a is not None]
+    return by_samples(_scaled_row, [_by_channel(x)], columns).reshape(x.shape)
 
 
 def _column(a: Any, x: Any) -> Any:
     return np.reshape(a, (-1, *(1,) * (len(x.shape) - 2)))
 
 
-def _weighted_channels(g: Any, weight: Any) -> Any:
-    if many(g) and type(weight) is np.ndarray:
-        return by_samples(_scaled_row, [_by_channel(g)], [weight[:, None]]).reshape(g.shape)
-    return g * _column(weight, g)
-
-
+@implemented
 def _channel_sums(x: Any) -> Any:
-    if many(x):
-        return np.add.reduce(by_samples(_sums, [_by_channel(x)]), 0)
     return np.sum(x, axis=(0, *range(2, len(x.shape))))
 
 
+@way(_channel_sums, lambda x: many(x))
+def _channel_sums_compiled(x: Any) -> Any:
+    return np.add.reduce(by_samples(_sums, [_by_channel(x)]), 0)
+
+
+@implemented
 def _channel_products(g: Any, x: Any) -> Any:
-    if many(g, x):
-        return np.add.reduce(by_samples(_products, [_by_channel(g), _by_channel(x)]), 0)
     return _channel_sums(g * x)
+
+
+@way(_channel_products, lambda g, x: many(g, x))
+def _channel_products_compiled(g: Any, x: Any) -> Any:
+    return np.add.reduce(by_samples(_products, [_by_channel(g), _by_channel(x)]), 0)
 
 
 def _products(g: Any, x: Any) -> Any:
@@ -361,8 +391,8 @@ def _products(g: Any, x: Any) -> Any:
 
 linear(
     scaled_channels,
-    _weighted_channels,
-    _channel_products,
+    lambda g, weight: scaled_channels.body(g, weight),  # type: ignore[attr-defined]
+    lambda g, x: _channel_products(g, x),
     lambda g: _channel_sums(g),
     forward={
         "x": lambda t, weight: t * _column(weight, t),

@@ -278,14 +278,16 @@ _CLOSE = 1e-3
 
 
 @primitive
+@implemented
 def distances(a: Any, b: Any) -> Any:
-    """The Euclidean distance of each row of `a` from each row of `b`.
+    """The Euclidean distance of each row of `a` from each row of `b`."""
+    apart = np.expand_dims(a, -2) - np.expand_dims(b, -3)
+    return np.sqrt(np.sum(np.square(apart), axis=-1))
 
-    By |x|^2 + |y|^2 - 2 x y, a product of matrices; where that cancels, by the difference itself.
-    """
-    if not type(a) is type(b) is np.ndarray:
-        apart = np.expand_dims(a, -2) - np.expand_dims(b, -3)
-        return np.sqrt(np.sum(np.square(apart), axis=-1))
+
+@way(distances, lambda a, b: type(a) is type(b) is np.ndarray)
+def _distances_by_product(a: Any, b: Any) -> Any:
+    """By |x|^2 + |y|^2 - 2 x y, a product of matrices; where that cancels, by the difference."""
     x, y = a.astype(np.float64), b.astype(np.float64)
     size = np.vecdot(x, x)[..., :, None] + np.vecdot(y, y)[..., None, :]
     squares = np.matmul(x, -2 * swap(y))

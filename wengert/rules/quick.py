@@ -2,7 +2,8 @@
 
 `np.sum(a)` on a few numbers spends three quarters of its time on the way to `np.add.reduce`. The
 recorders call these for plain arrays; what they mean, and their derivatives, stay NumPy's own. Of
-large arrays and matrices SciPy computes some functions faster: those stand beside their rules.
+many numbers machine code computes some functions faster, or SciPy: where that is longer than a line
+it stands beside the rule.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import Function
-from wengert.rules import fft, linalg
+from wengert.rules import fft, linalg  # noqa: F401  (their functions have ways)
 from wengert.rules.blocks import ENOUGH, EXACT, FLOATING, HALF, at_once, by_elements, many
-from wengert.rules.indexing import getitem, select, slices, take_along_axis
+from wengert.rules.indexing import getitem, select, slices
 from wengert.rules.products import by_matrix
-from wengert.rules.reductions import count, cumsum, prod
+from wengert.rules.reductions import count, prod
 from wengert.rules.shapes import astype
 from wengert.rules.stacks import matmul
+from wengert.rules.ways import QUICK as QUICK
+from wengert.rules.ways import implemented, way
 
 _add: Function = np.add.reduce
 
@@ -50,9 +53,7 @@ def _mean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
 
 
 def _matmul(a: Any, b: Any) -> Any:
-    if b.ndim == 2:
-        return by_matrix(a, b)
-    return matmul(a, b)
+    return by_matrix(a, b) if b.ndim == 2 else matmul(a, b)
 
 
 def _reshape(a: Any, shape: Any) -> Any:
@@ -85,38 +86,7 @@ def _slices(x: Any, index: Any) -> Any:
     return x[index] if type(index) is slice else getitem.body(x, index)  # type: ignore[attr-defined]
 
 
-def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    if type(shift) is type(axis) is tuple and len(shift) == len(axis) == 1:
-        shift, axis = shift[0], axis[0]
-    if type(shift) is type(axis) is int and -a.ndim <= axis < a.ndim and a.size:
-        start, before = -shift % a.shape[axis], _ALL[: axis % a.ndim]
-        parts = a[(*before, slice(start, None))], a[(*before, slice(start))]
-        return np.concatenate(parts, axis)
-    return np.roll(a, shift, axis)
-
-
 _ALL = (slice(None),) * 64  # no array has more dimensions
-
-
-def _where(condition: Any, a: Any, b: Any) -> Any:
-    """np.where takes a branch for each element, which a processor mispredicts half of the time."""
-    if type(condition) is np.ndarray and condition.dtype == bool and a.dtype in FLOATING:
-        arrays = [x for x in (a, b) if x.shape == condition.shape]
-        others = [x.reshape(()) for x in (a, b) if x.shape != condition.shape and x.size == 1]
-        if condition.size >= ENOUGH and arrays and len(arrays) + len(others) == 2:
-            choose = np.where if arrays[0] is a else _where_not
-            return by_elements(choose, condition, *arrays, shared=others)
-    return np.where(condition, a, b)
-
-
-def _where_not(condition: Any, b: Any, a: Any) -> Any:
-    return np.where(condition, a, b)
-
-
-def _astype(x: Any, dtype: Any) -> Any:
-    if many(x, enough=ENOUGH) and dtype in FLOATING and HALF in (x.dtype, dtype):
-        return by_elements(astype.body, x, settings=(dtype,))  # type: ignore[attr-defined]
-    return astype.body(x, dtype)  # type: ignore[attr-defined]
 
 
 def _power(a: Any, b: Any) -> Any:
@@ -135,30 +105,78 @@ PRODUCTS: dict[float, Function] = {
     0.5: np.sqrt,
 }
 
-# Of these NumPy computes one number after the other.
-_ONE_BY_ONE: list[Function] = [np.fmod, np.remainder, np.floor_divide, np.hypot, np.logaddexp]
-_ONE_BY_ONE += [np.arccosh, np.copysign, np.deg2rad, np.fabs, np.heaviside, np.nextafter]
-_ONE_BY_ONE += [np.rad2deg, np.sign]
-
-QUICK: dict[Function, Function] = {
-    **{function: at_once(function, ENOUGH) for function in _ONE_BY_ONE},
-    np.where: _where,
-    np.roll: _roll,
-    astype: _astype,
+QUICK |= {
     np.power: _power,
     np.sum: _sum,
     np.mean: _mean,
-    np.cumsum: cumsum,
     np.prod: prod,
     np.matmul: _matmul,
     np.reshape: _reshape,
     np.transpose: _transpose,
     np.swapaxes: _swapaxes,
     np.expand_dims: _expand_dims,
-    np.take_along_axis: take_along_axis,
     np.squeeze: _squeeze,
     select: _select,
     slices: _slices,
-    **fft.FAST,
-    **linalg.FAST,
 }
+
+# ---- many numbers ----------------------------------------------------------------------------
+
+_ONE_BY_ONE: list[Function] = [np.fmod, np.remainder, np.floor_divide, np.hypot, np.logaddexp]
+_ONE_BY_ONE += [np.arccosh, np.copysign, np.deg2rad, np.fabs, np.heaviside, np.nextafter]
+_ONE_BY_ONE += [np.rad2deg, np.sign]
+"""Of these NumPy computes one number after the other."""
+QUICK |= {function: at_once(function, ENOUGH) for function in _ONE_BY_ONE}
+
+
+def _only(x: Any) -> Any:
+    """The number in a tuple of one."""
+    return x[0] if type(x) is tuple and len(x) == 1 else x
+
+
+def _turns(a: Any, shift: Any, axis: Any = None) -> bool:
+    """Whether elements that are there are shifted along one axis."""
+    shift, axis = _only(shift), _only(axis)
+    return type(shift) is type(axis) is int and -a.ndim <= axis < a.ndim and a.size > 0
+
+
+@way(np.roll, _turns)
+def _turned(a: Any, shift: Any, axis: Any) -> Any:
+    axis = _only(axis)
+    start, before = -_only(shift) % a.shape[axis], _ALL[: axis % a.ndim]
+    parts = a[(*before, slice(start, None))], a[(*before, slice(start))]
+    return np.concatenate(parts, axis)
+
+
+def _chosen_one_by_one(condition: Any, a: Any, b: Any) -> bool:
+    """Whether these are many, of which np.where takes a branch for each: a processor mispredicts
+    half of those.
+    """
+    if type(condition) is not np.ndarray or condition.size < ENOUGH or condition.dtype != bool:
+        return False
+    alike = a.shape == condition.shape, b.shape == condition.shape
+    return any(alike) and all(y or x.size == 1 for x, y in zip((a, b), alike, strict=True))
+
+
+@way(np.where, lambda condition, a, b: _chosen_one_by_one(condition, a, b) and a.dtype in FLOATING)
+def _chosen_at_once(condition: Any, a: Any, b: Any) -> Any:
+    if a.shape == b.shape:
+        return by_elements(np.where, condition, a, b)
+    if a.shape == condition.shape:
+        return by_elements(np.where, condition, a, shared=[b.reshape(())])
+    return by_elements(_where_not, condition, b, shared=[a.reshape(())])
+
+
+def _where_not(condition: Any, b: Any, a: Any) -> Any:
+    return np.where(condition, a, b)
+
+
+QUICK[astype] = implemented(astype.body)  # type: ignore[attr-defined]
+
+
+@way(
+    QUICK[astype],
+    lambda x, dtype: HALF in (x.dtype, dtype) and dtype in FLOATING and many(x, enough=ENOUGH),
+)
+def _cast_at_once(x: Any, dtype: Any) -> Any:
+    return by_elements(astype.body, x, settings=(dtype,))  # type: ignore[attr-defined]

@@ -52,25 +52,34 @@ linear(
 linear(np.cumsum, lambda g, a_shape, axis: _reverse_cumsum(g, a_shape, axis))
 
 
-def cumsum(a: Any, axis: Any = None) -> Any:
-    """np.cumsum of a plain array."""
-    if axis is not None and many_rows(axis, a):
-        return by_rows(np.cumsum, a.shape[-1], [a], settings=(-1,))
-    return np.cumsum(a, axis)
+def _along_many_rows(a: Any, axis: Any = None, *_: Any, **__: Any) -> bool:
+    return type(axis) is int and many_rows(axis, a)
 
 
+@way(np.cumsum, _along_many_rows)
+def _cumsum_compiled(a: Any, axis: int) -> Any:
+    return by_rows(np.cumsum, a.shape[-1], [a], settings=(-1,))
+
+
+@implemented
 def prod(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     """np.prod of a plain array."""
-    if type(axis) is int and many_rows(axis, a):
-        return _reduced_rows(np.prod, a, keepdims, (1,))
-    if axis is None and many(a, enough=ENOUGH):
-        # Columns side by side: a running product waits for each of its steps.
-        columns, numbers = 256, np.ravel(a)
-        whole = numbers.size // columns * columns
-        parts = np.multiply.reduce(numbers[:whole].reshape(-1, columns), 0)
-        product = np.multiply.reduce(parts) * np.multiply.reduce(numbers[whole:])
-        return np.reshape(product, (1,) * (a.ndim if keepdims else 0))
     return np.prod(a, axis=axis, keepdims=bool(keepdims))
+
+
+@way(prod, _along_many_rows)
+def _prod_compiled(a: Any, axis: int, keepdims: Any = False) -> Any:
+    return _reduced_rows(np.prod, a, keepdims, (1,))
+
+
+@way(prod, lambda a, axis=None, keepdims=False: axis is None and many(a, enough=ENOUGH))
+def _prod_by_columns(a: Any, axis: None = None, keepdims: Any = False) -> Any:
+    """Columns side by side: a running product waits for each of its steps."""
+    columns, numbers = 256, np.ravel(a)
+    whole = numbers.size // columns * columns
+    parts = np.multiply.reduce(numbers[:whole].reshape(-1, columns), 0)
+    product = np.multiply.reduce(parts) * np.multiply.reduce(numbers[whole:])
+    return np.reshape(product, (1,) * (a.ndim if keepdims else 0))
 
 
 def _reduced_rows(function: Any, a: Any, keepdims: bool, settings: tuple[Any, ...]) -> Any:
@@ -79,12 +88,16 @@ def _reduced_rows(function: Any, a: Any, keepdims: bool, settings: tuple[Any, ..
     return reduced.reshape(*a.shape[:-1], *(1,) * bool(keepdims))
 
 
+@implemented
 def _reverse_cumsum(g: Any, shape: tuple[int, ...], axis: int | None) -> Any:
-    if axis is not None and many_rows(axis, g):
-        return by_rows(_reverse_cumsum, g.shape[-1], [g], settings=((), -1))
     if axis is None:
         return np.reshape(np.flip(np.cumsum(np.flip(g, 0), 0), 0), shape)
     return np.flip(np.cumsum(np.flip(g, axis), axis), axis)
+
+
+@way(_reverse_cumsum, lambda g, shape, axis: _along_many_rows(g, axis))
+def _reverse_cumsum_compiled(g: Any, shape: tuple[int, ...], axis: int) -> Any:
+    return by_rows(_reverse_cumsum, g.shape[-1], [g], settings=((), -1))
 
 
 # ---- spread --------------------------------------------------------------------------------
@@ -176,18 +189,22 @@ for extremum, label in ((np.max, "Amax"), (np.min, "Amin")):
     )
 
 
+@implemented
 def running_places(x: Any, axis: int, extremum: Any) -> Any:
     """Where along `axis` np.maximum or np.minimum of all so far was met, last of equal ones.
 
     NaN counts as more extreme than any number.
     """
-    if loopable(x):
-        places = np.empty(x.shape, np.int64)
-        _running_places(*as_lines(axis, x, places), 1.0 if extremum is np.maximum else -1.0)
-        return places
     wins = (x == extremum.accumulate(x, axis=axis)) | (x != x)
     steps = np.arange(x.shape[axis]).reshape(-1, *[1] * (x.ndim - 1 - axis))
     return np.maximum.accumulate(np.where(wins, steps, 0), axis=axis)
+
+
+@way(running_places, lambda x, axis, extremum: loopable(x))
+def _running_places_by_loops(x: Any, axis: int, extremum: Any) -> Any:
+    places = np.empty(x.shape, np.int64)
+    _running_places(*as_lines(axis, x, places), 1.0 if extremum is np.maximum else -1.0)
+    return places
 
 
 @exact_loops
@@ -403,10 +420,17 @@ def _total(t: Any, axis: Any) -> Any:
     return np.sum(t, axis=axis, keepdims=True)
 
 
+@in_rows
 def _softmax_pull(g: Any, y: Any, axis: int) -> Any:
-    if rows.fits(y, axis) and rows.fits(g, axis) and g.dtype is y.dtype:
-        return rows.softmax_pull(g, y)
     return y * (g - _total(g * y, axis))
+
+
+@way(
+    _softmax_pull,
+    lambda g, y, axis: rows.fits(y, axis) and rows.fits(g, axis) and g.dtype is y.dtype,
+)
+def _softmax_pull_by_products(g: Any, y: Any, axis: int) -> Any:
+    return rows.softmax_pull(g, y)
 
 
 def _weights(x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
@@ -452,7 +476,7 @@ general(
 )
 general(
     softmax,
-    reverse={"x": in_rows(_softmax_pull)},
+    reverse={"x": lambda g, y, axis: _softmax_pull(g, y, axis)},
     forward={"x": in_rows(lambda t, y, axis: y * (t - _total(t * y, axis)))},
     axes=("axis",),
 )

@@ -20,6 +20,7 @@ from wengert.dispatch import primitive
 from wengert.rules.indexing import add_at, getitem, put_along_axis
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops, within_loops
 from wengert.rules.rule import general, linear
+from wengert.rules.ways import implemented, way
 
 CUBIC = -0.75
 """The free parameter of cubic interpolation, as PyTorch and OpenCV choose it (Keys, 1981)."""
@@ -56,17 +57,12 @@ def weights_of(mode: str, orders: Orders) -> Any:
 
 
 @primitive
+@implemented
 def sample(x: Any, grid: Any, mode: str, padding: str, corners: bool, orders: Orders) -> Any:
     """The values of x, (N, C, *S), at the points of grid, (N, *P, n): (N, C, *P).
 
     A point has the last dimension's coordinate first, with the input between -1 and 1.
     """
-    if loopable(x, grid):
-        batch, spatial, points = x.shape[:2], x.shape[2:], grid.shape[1:-1]
-        around = _pixels(grid, spatial, mode, padding, corners, orders)
-        out = np.empty((*batch, math.prod(points)), x.dtype)
-        _gathered(x.reshape(*batch, math.prod(spatial)), *around, out)
-        return out.reshape(*batch, *points)
     total: Any = 0
     for index, weight in _corners(grid, x.shape[2:], mode, padding, corners, orders):
         flat, batch = np.reshape(index, (x.shape[0], 1, -1)), x.shape[:2]
@@ -76,23 +72,36 @@ def sample(x: Any, grid: Any, mode: str, padding: str, corners: bool, orders: Or
     return total
 
 
+@way(sample, lambda x, grid, *_: loopable(x, grid))
+def _sampled_by_loops(x: Any, grid: Any, *how: Any) -> Any:
+    batch, spatial, points = x.shape[:2], x.shape[2:], grid.shape[1:-1]
+    around = _pixels(grid, spatial, *how)
+    out = np.empty((*batch, math.prod(points)), x.dtype)
+    _gathered(x.reshape(*batch, math.prod(spatial)), *around, out)
+    return out.reshape(*batch, *points)
+
+
 @primitive
+@implemented
 def spread(
     g: Any, grid: Any, shape: Any, mode: str, padding: str, corners: bool, orders: Orders
 ) -> Any:
     """`g`, (N, C, *P), added to the pixels of `shape` it came from: `sample` transposed."""
-    if loopable(g, grid):
-        batch, spatial, points = shape[:2], shape[2:], g.shape[2:]
-        around = _pixels(grid, spatial, mode, padding, corners, orders)
-        out = np.zeros((*batch, math.prod(spatial)), g.dtype)
-        _scattered(g.reshape(*batch, math.prod(points)), *around, out)
-        return out.reshape(shape)
     count, total = math.prod(shape[2:]), 0
     for index, weight in _corners(grid, shape[2:], mode, padding, corners, orders):
         shares = np.reshape(g * np.expand_dims(weight, 1), (*g.shape[:2], -1))
         flat = np.broadcast_to(np.reshape(index, (shape[0], 1, -1)), shares.shape)
         total = total + put_along_axis(shares, flat, (*shape[:2], count), 2)
     return np.reshape(total, shape)
+
+
+@way(spread, lambda g, grid, *_: loopable(g, grid))
+def _spread_by_loops(g: Any, grid: Any, shape: Any, *how: Any) -> Any:
+    batch, spatial, points = shape[:2], shape[2:], g.shape[2:]
+    around = _pixels(grid, spatial, *how)
+    out = np.zeros((*batch, math.prod(spatial)), g.dtype)
+    _scattered(g.reshape(*batch, math.prod(points)), *around, out)
+    return out.reshape(shape)
 
 
 def _pull(g: Any, x: Any, grid: Any, *how: Any) -> Any:
@@ -398,26 +407,42 @@ def band(matrix: Any) -> Band:
 
 
 @primitive
+@implemented
 def resize(x: Any, by: Band, axis: int) -> Any:
     """The matrix `by` applied along `axis`."""
-    starts, weights = by.starts, _weights(by, x.dtype)
-    if loopable(x, weights):
-        out = np.zeros((*x.shape[:axis], len(starts), *x.shape[axis + 1 :]), x.dtype)
-        _resized(*as_lines(axis, x, out), starts, weights)
-        return out
-    return np.sum(_weighted(getitem(x, _reading(by, axis)), weights, axis), axis + 1)
+    taps = getitem(x, _reading(by, axis))
+    return np.sum(_weighted(taps, _weights(by, x.dtype), axis), axis + 1)
+
+
+def _along_lines(x: Any, by: Band, axis: int) -> bool:
+    return loopable(x, _weights(by, x.dtype))
+
+
+@way(resize, _along_lines)
+def _resized_by_loops(x: Any, by: Band, axis: int) -> Any:
+    out = np.zeros((*x.shape[:axis], len(by.starts), *x.shape[axis + 1 :]), x.dtype)
+    _resized(*as_lines(axis, x, out), by.starts, _weights(by, x.dtype))
+    return out
 
 
 @primitive
+@implemented
 def unresize(g: Any, by: Band, axis: int) -> Any:
     """`g` added to what it was made of: resize transposed."""
-    starts, weights = by.starts, _weights(by, g.dtype)
-    shape = (*g.shape[:axis], by.size, *g.shape[axis + 1 :])
-    if loopable(g, weights):
-        out = np.zeros(shape, g.dtype)
-        _unresized(*as_lines(axis, g, out), starts, weights)
-        return out
-    return add_at(_weighted(np.expand_dims(g, axis + 1), weights, axis), _reading(by, axis), shape)
+    shares = _weighted(np.expand_dims(g, axis + 1), _weights(by, g.dtype), axis)
+    return add_at(shares, _reading(by, axis), _before(g, by, axis))
+
+
+def _before(g: Any, by: Band, axis: int) -> tuple[int, ...]:
+    """The shape of what became `g`."""
+    return (*g.shape[:axis], by.size, *g.shape[axis + 1 :])
+
+
+@way(unresize, _along_lines)
+def _unresized_by_loops(g: Any, by: Band, axis: int) -> Any:
+    out = np.zeros(_before(g, by, axis), g.dtype)
+    _unresized(*as_lines(axis, g, out), by.starts, _weights(by, g.dtype))
+    return out
 
 
 def _weights(by: Band, dtype: Any) -> Any:

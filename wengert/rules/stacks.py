@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.rules import blocks
+from wengert.rules.ways import implemented, way
 
 ENOUGH = 1 << 22
 """So many multiplications in all are worth making code for."""
@@ -22,23 +23,25 @@ MEDIUM = 1 << 19
 """A product of fewer is slower than that of BLAS, unless the second factor is transposed."""
 
 
-def matmul(a: Any, b: Any) -> Any:
-    """`np.matmul(a, b)`, by machine code of stacks of plain arrays for which that is faster.
+def _pays(a: Any, b: Any) -> bool:
+    if not (type(a) is type(b) is np.ndarray and a.ndim > 2 and _are_small_and_many(a, b)):
+        return False
+    turned = _turned(b)
+    return None not in (_turned(a), turned) and (turned or _work(a, b) >= MEDIUM)
 
-    >>> a, b = np.ones((64, 48, 32)), np.ones((64, 80, 32))
-    >>> matmul(a, np.swapaxes(b, 1, 2)).shape
-    (64, 48, 80)
-    """
-    if type(a) is type(b) is np.ndarray and a.ndim > 2 and _are_small_and_many(a, b):
-        factors = [_turned(x) for x in (a, b)]
-        if None not in factors and (factors[1] or _work(a, b) >= MEDIUM):
-            arrays = [
-                (np.swapaxes(x, -1, -2) if turned else x).reshape(-1, *_sizes(x, turned))
-                for x, turned in zip((a, b), factors, strict=True)
-            ]
-            products = blocks.by_samples(_product, arrays, settings=tuple(factors))
-            return products.reshape(*a.shape[:-1], b.shape[-1])
-    return np.matmul(a, b)
+
+matmul = implemented(np.matmul)
+
+
+@way(matmul, _pays)
+def _compiled(a: Any, b: Any) -> Any:
+    factors = [_turned(x) for x in (a, b)]
+    arrays = [
+        (np.swapaxes(x, -1, -2) if turned else x).reshape(-1, *_sizes(x, bool(turned)))
+        for x, turned in zip((a, b), factors, strict=True)
+    ]
+    products = blocks.by_samples(_product, arrays, settings=tuple(factors))
+    return products.reshape(*a.shape[:-1], b.shape[-1])
 
 
 def _product(a: Any, b: Any, turn_a: bool, turn_b: bool) -> Any:

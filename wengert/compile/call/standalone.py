@@ -235,20 +235,11 @@ def _stripped(function: Callable[..., Any]) -> ast.Module:
                 del node.body[0]
         elif isinstance(node, ast.arg):
             node.annotation = None
-    return _Plain(function).visit(tree)
+    return _Plain().visit(tree)
 
 
 class _Plain(ast.NodeTransformer):
-    """`x: int = 3` becomes `x = 3`, `x: int` nothing, and what is for machine code goes."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.names = inspect.unwrap(function).__globals__
-
-    def visit_If(self, node: ast.If) -> Any:
-        visited = self.generic_visit(node)
-        calls = [n.func for n in ast.walk(node.test) if isinstance(n, ast.Call)]
-        asked = [self.names.get(f.id) for f in calls if isinstance(f, ast.Name)]
-        return node.orelse if any(hasattr(f, "about_machine_code") for f in asked) else visited
+    """`x: int = 3` becomes `x = 3`, and `x: int` nothing."""
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         if node.value is None:
