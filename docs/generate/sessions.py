@@ -81,7 +81,9 @@ class Sessions(Extension):
         classes = []
         while shown:
             for item in shown:
-                classes += [item] if item.is_class else []
+                if item.is_class:
+                    classes.append(item)
+                    _as_properties(item)
                 for part in (item, *_inner(item)):
                     _exemplified(part)
                     _explained(part, pkg)
@@ -91,6 +93,18 @@ class Sessions(Extension):
             _shown_with(item, classes)
         for item in waiting.values():
             _hide(item)
+
+
+def _as_properties(kind: Class) -> None:
+    """What a decorator makes a property of is shown as one, and not as the function that it was."""
+    for name, item in [*kind.members.items()]:
+        if item.is_alias or not item.is_function or not item.docstring:
+            continue
+        if isinstance(running(item.path), property):
+            made = Attribute(name, lineno=item.lineno, endlineno=item.endlineno)
+            made.labels.add("property")
+            made.docstring = Docstring(item.docstring.value, parent=made)
+            kind.set_member(name, made)
 
 
 def fenced(text: str) -> str:

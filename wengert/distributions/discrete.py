@@ -33,6 +33,7 @@ from wengert.distributions.family import (
     family,
     pointwise,
     quantity,
+    region,
 )
 from wengert.distributions.gamma import standard_gamma
 from wengert.distributions.utils import logits_to_probs, probs_to_logits
@@ -153,22 +154,21 @@ class Binomial(Chance):
         _, self.total_count = self._set(probs, logits, total_count)
         Distribution.__init__(self, self.total_count.shape, validate_args=validate_args)
 
-    @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Constraint:
-        return constraints.integer_interval(0, self.total_count)
+    support = region(lambda n: constraints.integer_interval(0, n), is_discrete=True)
 
     mean = quantity(lambda n, p: n * p)
     mode = quantity(lambda n, p: ((n + 1) * p).floor().clamp(max=n))
     variance = quantity(lambda n, p: n * p * (1 - p))
     sample = draw(lambda shape, n, p: _drawn("binomial", shape, n.to(np.dtype(np.int64)), p))
 
-    def log_prob(self, value: Any) -> Tensor:
-        k, n = self._value(value), self.total_count
+    @pointwise
+    def log_prob(k: Any, logits: Any, n: Any) -> Tensor:
         ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
-        return ways + k * self.logits - n * softplus(self.logits)
+        return ways + k * logits - n * softplus(logits)
 
-    def entropy(self) -> Tensor:
-        log = self.log_prob(self.enumerate_support(False))
+    @expectation
+    def entropy(log_prob: Any, enumerate_support: Any) -> Tensor:
+        log = log_prob(enumerate_support(False))
         return -(log.exp() * log).sum(0)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
@@ -243,11 +243,11 @@ class NegativeBinomial(Chance):
         lambda shape, n, logits: _drawn("poisson", shape, standard_gamma(n, shape) * logits.exp())
     )
 
-    def log_prob(self, value: Any) -> Tensor:
-        k, n = self._value(value), self.total_count
+    @pointwise
+    def log_prob(k: Any, logits: Any, n: Any) -> Tensor:
         # Gamma(n + k) / Gamma(n) is 1 for k = 0, at n = 0 too.
         ways = (lgamma(n + k) - lgamma(n)).masked_fill(n + k == 0, 0.0) - lgamma(1 + k)
-        return ways - n * softplus(self.logits) - k * softplus(-self.logits)
+        return ways - n * softplus(logits) - k * softplus(-logits)
 
 
 @family()
@@ -308,9 +308,9 @@ class Categorical(Family):
         """Their logarithms."""
         return probs_to_logits(vars(self)["probs"])
 
-    @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Constraint:
-        return constraints.integer_interval(0, self._num_events - 1)
+    support = region(
+        lambda _num_events: constraints.integer_interval(0, _num_events - 1), is_discrete=True
+    )
 
     @property
     def param(self) -> Tensor:
@@ -341,9 +341,9 @@ class Categorical(Family):
             u = u.reshape(-1, *self._batch_shape).movedim(0, -1) * ends[..., -1:]
             return searchsorted(inner, u, right=True).movedim(-1, 0).reshape(shape)
 
-    def log_prob(self, value: Any) -> Tensor:
-        index = cast(self._value(value), np.dtype(np.int64)).unsqueeze(-1)
-        logits = self.logits
+    @pointwise
+    def log_prob(x: Any, logits: Any) -> Tensor:
+        index = cast(x, np.dtype(np.int64)).unsqueeze(-1)
         shape = np.broadcast_shapes(tuple(index.shape[:-1]), tuple(logits.shape[:-1]))
         index = index.expand((*shape, 1))
         return logits.expand((*shape, logits.shape[-1])).gather(-1, index).squeeze(-1)
@@ -450,9 +450,7 @@ class Multinomial(OverCategories):
         self.total_count = total_count
         super().__init__(probs, logits, validate_args)
 
-    @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self) -> Constraint:
-        return constraints.multinomial(self.total_count)
+    support = region(lambda n: constraints.multinomial(n), is_discrete=True, event_dim=1)
 
     mean = quantity(lambda n, p: p * n)
     variance = quantity(lambda n, p: n * p * (1 - p))
@@ -476,10 +474,10 @@ class Multinomial(OverCategories):
         logits = logits.masked_fill(impossible, 0.0)
         return lgamma(value.sum(-1) + 1) - lgamma(value + 1).sum(-1) + (logits * value).sum(-1)
 
-    def entropy(self) -> Tensor:
+    @expectation
+    def entropy(p: Any, batch_shape: Any, _categorical: Any, n: Any) -> Tensor:
         """H = n H(p) - log n! + sum_i E[log x_i!], each x_i binomial."""
-        n = self.total_count
-        counts = Binomial(n, self.probs)
-        k = arange(1, n + 1).to(self.probs.dtype).reshape(n, *(1,) * (len(self.batch_shape) + 1))
+        counts = Binomial(n, p)
+        k = arange(1, n + 1).to(p.dtype).reshape(n, *(1,) * (len(batch_shape) + 1))
         spread = (counts.log_prob(k).exp() * lgamma(k + 1)).sum((0, -1))
-        return n * self._categorical.entropy() - math.lgamma(n + 1) + spread
+        return n * _categorical.entropy() - math.lgamma(n + 1) + spread

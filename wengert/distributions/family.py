@@ -10,8 +10,8 @@
         cdf = pointwise(lambda x, a, rate: gammainc(a, rate * x))
 
 A formula's arguments are attributes of the distribution, by their names or by the letters that
-`family` is told. Before them comes what the method was called with, made ready. A quantity that
-takes statements to compute is a method, as in any class.
+`family` is told. Before them comes what the method was called with, made ready. One that takes
+statements to compute is a function, which `@quantity` and the others below decorate.
 
 Divergences (`kl.py`) ask some families for two more: `_mean_log()`, E[log x], and
 `_log_mean_exp(t)`, log E[exp(-t x)] for t > 0.
@@ -106,6 +106,12 @@ def quantity(f: Expression) -> Property:
     return _formula(f, 0, lambda of: property(lambda self: f(*of(self))))
 
 
+def region(f: Callable[..., Any], is_discrete: bool = False, event_dim: int = 0) -> Any:
+    """The support, where it depends on parameters."""
+    kind = constraints.dependent_property(is_discrete=is_discrete, event_dim=event_dim)
+    return _formula(f, 0, lambda of: kind(lambda self: f(*of(self))))
+
+
 def expectation(f: Expression) -> Closed:
     """A method without arguments: the entropy."""
     return _formula(f, 0, lambda of: lambda self: f(*of(self)))
@@ -162,7 +168,9 @@ def family(**letters: str) -> Callable[[type[D]], type[D]]:
             _define(cls, "__init__", _constructor(tuple(parameters)))
         for name, formula in list(vars(cls).items()):
             if isinstance(formula, Formula):
-                _define(cls, name, formula.member(letters))
+                member = formula.member(letters)
+                member.__doc__ = formula.expression.__doc__
+                _define(cls, name, member)
         cls.has_rsample = cls.rsample is not Distribution.rsample
         return cls
 

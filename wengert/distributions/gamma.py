@@ -144,45 +144,46 @@ class FisherSnedecor(Family):
     df2: Positive
     support = constraints.positive
 
-    @property
-    def mean(self) -> Tensor:
-        d = self.df2.masked_fill(self.df2 <= 2, math.nan)
+    @quantity
+    def mean(df2: Any) -> Tensor:
+        d = df2.masked_fill(df2 <= 2, math.nan)
         return d / (d - 2)
 
-    @property
-    def mode(self) -> Tensor:
-        m = self.df1.masked_fill(self.df1 <= 2, math.nan)
-        return (m - 2) / m * self.df2 / (self.df2 + 2)
+    @quantity
+    def mode(df1: Any, df2: Any) -> Tensor:
+        m = df1.masked_fill(df1 <= 2, math.nan)
+        return (m - 2) / m * df2 / (df2 + 2)
 
-    @property
-    def variance(self) -> Tensor:
-        d = self.df2.masked_fill(self.df2 <= 4, math.nan)
-        return 2 * d**2 * (self.df1 + d - 2) / (self.df1 * (d - 2) ** 2 * (d - 4))
+    @quantity
+    def variance(df2: Any, df1: Any) -> Tensor:
+        d = df2.masked_fill(df2 <= 4, math.nan)
+        return 2 * d**2 * (df1 + d - 2) / (df1 * (d - 2) ** 2 * (d - 4))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        above = standard_gamma(self.df1 / 2, shape) / self.df1
-        below = standard_gamma(self.df2 / 2, shape) / self.df2
-        return (above / below).clamp(min=tiny(self.df1))
+    @pathwise
+    def rsample(shape: Any, df1: Any, df2: Any) -> Tensor:
+        above = standard_gamma(df1 / 2, shape) / df1
+        below = standard_gamma(df2 / 2, shape) / df2
+        return (above / below).clamp(min=tiny(df1))
 
-    def log_prob(self, value: Any) -> Tensor:
-        x, a, b, ratio = self._value(value), self.df1 / 2, self.df2 / 2, self.df1 / self.df2
+    @pointwise
+    def log_prob(x: Any, df1: Any, df2: Any) -> Tensor:
+        a, b, ratio = df1 / 2, df2 / 2, df1 / df2
         inside = a * ratio.log() + (a - 1) * x.log() - (a + b) * log1p(ratio * x)
         return inside - _log_beta(a, b)
 
-    def cdf(self, value: Any) -> Tensor:
-        x = self._value(value) * self.df1
-        return _betainc(self.df1 / 2, self.df2 / 2, x / (x + self.df2))
+    cdf = pointwise(lambda x, df1, df2: _betainc(df1 / 2, df2 / 2, x * df1 / (x * df1 + df2)))
 
-    def icdf(self, value: Any) -> Tensor:
-        a, b = self.df1 / 2, self.df2 / 2
-        share = _betaincinv(a, b, self._probability(value))
-        return self.df2 * share / (self.df1 * (1 - share))
+    @quantile
+    def icdf(p: Any, df1: Any, df2: Any) -> Tensor:
+        a, b = df1 / 2, df2 / 2
+        share = _betaincinv(a, b, p)
+        return df2 * share / (df1 * (1 - share))
 
-    def entropy(self) -> Tensor:
-        a, b = self.df1 / 2, self.df2 / 2
+    @expectation
+    def entropy(df1: Any, df2: Any) -> Tensor:
+        a, b = df1 / 2, df2 / 2
         means = (1 - a) * digamma(a) - (1 + b) * digamma(b) + (a + b) * digamma(a + b)
-        return means + _log_beta(a, b) + (self.df2 / self.df1).log()
+        return means + _log_beta(a, b) + (df2 / df1).log()
 
 
 @family()
@@ -210,10 +211,9 @@ class StudentT(LocationScale):
     mean = quantity(lambda df, loc: loc.masked_fill(df <= 1, math.nan))
     mode = quantity(lambda loc: loc)
 
-    @property
-    def variance(self) -> Tensor:
-        df = self.df
-        finite = self.scale**2 * df / (df - 2).masked_fill(df <= 2, 1.0)
+    @quantity
+    def variance(scale: Any, df: Any) -> Tensor:
+        finite = scale**2 * df / (df - 2).masked_fill(df <= 2, 1.0)
         return finite.masked_fill(df <= 2, math.inf).masked_fill(df <= 1, math.nan)
 
     entropy = expectation(
@@ -229,11 +229,11 @@ class StudentT(LocationScale):
     cdf = pointwise(lambda z, df: _stdtr(df, z))
     _standard_quantile = function(lambda u, df: _stdtrit(df, u))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        z = normals(shape, self.loc)
-        v = 2 * standard_gamma(self.df / 2, shape)
-        return self.loc + self.scale * z * (self.df / v).sqrt()
+    @pathwise
+    def rsample(shape: Any, loc: Any, df: Any, scale: Any) -> Tensor:
+        z = normals(shape, loc)
+        v = 2 * standard_gamma(df / 2, shape)
+        return loc + scale * z * (df / v).sqrt()
 
 
 @family(a="concentration1", b="concentration0")
@@ -250,17 +250,16 @@ class Beta(Family):
 
     mean = quantity(lambda a, b: a / (a + b))
 
-    @property
-    def mode(self) -> Tensor:
-        a, b = self.concentration1, self.concentration0
+    @quantity
+    def mode(a: Any, b: Any) -> Tensor:
         inside = (a - 1) / (a + b - 2)
         at_end = (a >= b).to(a.dtype).masked_fill(a == b, math.nan)
         return where((a > 1) & (b > 1), inside, at_end)
 
     variance = quantity(lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1)))
 
-    def entropy(self) -> Tensor:
-        a, b = self.concentration1, self.concentration0
+    @expectation
+    def entropy(a: Any, b: Any) -> Tensor:
         n = a + b
         return _log_beta(a, b) - (a - 1) * digamma(a) - (b - 1) * digamma(b) + (n - 2) * digamma(n)
 
@@ -269,10 +268,10 @@ class Beta(Family):
     cdf = pointwise(lambda x, a, b: _betainc(a, b, x))
     icdf = quantile(lambda p, a, b: _betaincinv(a, b, p))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        x = standard_gamma(self.concentration1, shape)
-        return x / (x + standard_gamma(self.concentration0, shape))
+    @pathwise
+    def rsample(shape: Any, a: Any, b: Any) -> Tensor:
+        x = standard_gamma(a, shape)
+        return x / (x + standard_gamma(b, shape))
 
 
 @family(a="concentration")
@@ -300,18 +299,19 @@ class Dirichlet(Family):
 
     mean = quantity(lambda a: a / a.sum(-1, True))
 
-    @property
-    def mode(self) -> Tensor:
+    @quantity
+    def mode(a: Any, event_shape: Any) -> Tensor:
         """The most likely vector; a corner where all concentrations are below 1."""
-        excess = (self.concentration - 1).clamp(min=0)
+        excess = (a - 1).clamp(min=0)
         total = excess.sum(-1, True)
-        corner = stack([self.concentration.argmax(-1) == i for i in range(self.event_shape[0])], -1)
+        corner = stack([a.argmax(-1) == i for i in range(event_shape[0])], -1)
         return where(total > 0, excess / total.masked_fill(total == 0, 1.0), corner.to(total.dtype))
 
     variance = quantity(lambda a, mean: mean * (1 - mean) / (a.sum(-1, True) + 1))
 
-    def entropy(self) -> Tensor:
-        a, k = self.concentration, self.event_shape[0]
+    @expectation
+    def entropy(event_shape: Any, a: Any) -> Tensor:
+        k = event_shape[0]
         n = a.sum(-1)
         return lgamma(a).sum(-1) - lgamma(n) - (k - n) * digamma(n) - ((a - 1) * digamma(a)).sum(-1)
 
@@ -319,6 +319,7 @@ class Dirichlet(Family):
         lambda x, a: xlogy(a - 1, x).sum(-1) + lgamma(a.sum(-1)) - lgamma(a).sum(-1)
     )
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        x = standard_gamma(self.concentration, self._extended_shape(sample_shape))
+    @pathwise
+    def rsample(shape: Any, a: Any) -> Tensor:
+        x = standard_gamma(a, shape)
         return x / x.sum(-1, True)

@@ -6,7 +6,6 @@ import math
 from typing import Any, ClassVar
 
 from wengert.distributions import constraints
-from wengert.distributions.constraints import Constraint
 from wengert.distributions.distribution import EULER, HALF_LOG_2PI, normals
 from wengert.distributions.family import (
     Dependent,
@@ -23,6 +22,7 @@ from wengert.distributions.family import (
     pointwise,
     quantile,
     quantity,
+    region,
 )
 from wengert.functions.creation import full_like, zeros_like
 from wengert.functions.elementary import lgamma
@@ -89,10 +89,11 @@ class LogNormal(Family):
     variance = quantity(lambda loc, scale: (scale**2).expm1() * (2 * loc + scale**2).exp())
     entropy = expectation(lambda loc, scale: 0.5 + HALF_LOG_2PI + scale.log() + loc)
 
-    def log_prob(self, value: Any) -> Tensor:
-        log = self._value(value).log()
-        z = (log - self.loc) / self.scale
-        return -0.5 * z * z - self.scale.log() - HALF_LOG_2PI - log
+    @pointwise
+    def log_prob(x: Any, loc: Any, scale: Any) -> Tensor:
+        log = x.log()
+        z = (log - loc) / scale
+        return -0.5 * z * z - scale.log() - HALF_LOG_2PI - log
 
     cdf = pointwise(lambda x, loc, scale: ndtr((x.log() - loc) / scale))
     icdf = quantile(lambda p, loc, scale: (loc + scale * ndtri(p)).exp())
@@ -144,9 +145,7 @@ class Uniform(Quantiles):
         super()._validate_parameters()
         self._check(constraints.greater_than(self.low.detach()), self.high, "parameter high")
 
-    @constraints.dependent_property
-    def support(self) -> Constraint:
-        return constraints.interval(self.low, self.high)
+    support = region(lambda low, high: constraints.interval(low, high))
 
     mean = quantity(lambda low, high: (low + high) / 2)
     mode = quantity(lambda low: full_like(low, math.nan))  # every point is as likely

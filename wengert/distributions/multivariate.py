@@ -18,7 +18,14 @@ from wengert.distributions.distribution import (
     one_of,
     tiny,
 )
-from wengert.distributions.family import Family, expectation, family, pathwise, quantity
+from wengert.distributions.family import (
+    Family,
+    expectation,
+    family,
+    pathwise,
+    pointwise,
+    quantity,
+)
 from wengert.distributions.gamma import Beta, standard_gamma
 from wengert.functions.creation import as_tensor, ones_like, zeros_like
 from wengert.functions.decompositions import cholesky
@@ -99,9 +106,10 @@ class NormalVectors(Family):
         lambda half_log_det, shape: half_log_det() + shape[0] * (0.5 + HALF_LOG_2PI)
     )
 
-    def log_prob(self, value: Any) -> Tensor:
-        squares = self._squares((self._value(value) - self.mean).unsqueeze(-1))
-        return -0.5 * squares - self._half_log_det() - self._event_shape[0] * HALF_LOG_2PI
+    @pointwise
+    def log_prob(x: Any, _squares: Any, mean: Any, half_log_det: Any, shape: Any) -> Tensor:
+        squares = _squares((x - mean).unsqueeze(-1))
+        return -0.5 * squares - half_log_det() - shape[0] * HALF_LOG_2PI
 
     def _squares(self, columns: Tensor) -> Tensor:
         """The sum of x^T covariance^-1 x over the columns x of a matrix."""
@@ -235,12 +243,12 @@ class LowRankMultivariateNormal(NormalVectors):
 
     variance = quantity(lambda W, D: (W**2).sum(-1) + D)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        u = normals((*shape[:-1], self.cov_factor.shape[-1]), self.loc)
-        v = normals(shape, self.loc)
-        spread = (self.cov_factor @ u.unsqueeze(-1)).squeeze(-1)
-        return self.loc + spread + self.cov_diag.sqrt() * v
+    @pathwise
+    def rsample(shape: Any, W: Any, loc: Any, D: Any) -> Tensor:
+        u = normals((*shape[:-1], W.shape[-1]), loc)
+        v = normals(shape, loc)
+        spread = (W @ u.unsqueeze(-1)).squeeze(-1)
+        return loc + spread + D.sqrt() * v
 
     def _half_log_det(self) -> Tensor:
         return _log_det(self._capacitance_tril) + 0.5 * self.cov_diag.log().sum(-1)
@@ -302,46 +310,49 @@ class Wishart(ByCovariance):
 
     mean = quantity(lambda n, V: n * V)
 
-    @property
-    def mode(self) -> Tensor:
+    @quantity
+    def mode(n: Any, _event_shape: Any, V: Any) -> Tensor:
         """NaN where the density is unbounded: df < k + 1."""
-        factor = self._scaled_df - self._event_shape[0] - 1
-        return factor.masked_fill(factor <= 0, math.nan) * self.covariance_matrix
+        factor = n - _event_shape[0] - 1
+        return factor.masked_fill(factor <= 0, math.nan) * V
 
-    @property
-    def variance(self) -> Tensor:
-        v = self.covariance_matrix
-        diagonal = v.diagonal(dim1=-2, dim2=-1)
-        return self._scaled_df * (v**2 + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
+    @quantity
+    def variance(n: Any, V: Any) -> Tensor:
+        diagonal = V.diagonal(dim1=-2, dim2=-1)
+        return n * (V**2 + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        shape = self._extended_shape(sample_shape)
-        k = self._event_shape[0]
-        freedom = self.df.unsqueeze(-1) - arange(k).to(self.df.dtype)
+    @pathwise
+    def rsample(shape: Any, _event_shape: Any, df: Any, scale_tril: Any) -> Tensor:
+        k = _event_shape[0]
+        freedom = df.unsqueeze(-1) - arange(k).to(df.dtype)
         squares = 2 * standard_gamma(freedom / 2, shape[:-1])
-        below = normals(shape, self.df).tril(-1)
-        half = self.scale_tril @ (below + squares.sqrt().diag_embed())
+        below = normals(shape, df).tril(-1)
+        half = scale_tril @ (below + squares.sqrt().diag_embed())
         return half @ half.mT
 
     def _log_normalizer(self) -> Tensor:
         k, df = self._event_shape[0], self.df
         return df * (k / 2 * math.log(2) + self._half_log_det()) + multigammaln(df / 2, k)
 
-    def log_prob(self, value: Any) -> Tensor:
-        x, k = self._value(value), self._event_shape[0]
+    @pointwise
+    def log_prob(
+        x: Any, _event_shape: Any, scale_tril: Any, df: Any, _log_normalizer: Any
+    ) -> Tensor:
+        k = _event_shape[0]
         factor = cholesky(x)
-        half = solve_triangular(self.scale_tril, factor, upper=False)
+        half = solve_triangular(scale_tril, factor, upper=False)
         trace = (half * half).sum((-2, -1))
-        return (self.df - k - 1) * _log_det(factor) - trace / 2 - self._log_normalizer()
+        return (df - k - 1) * _log_det(factor) - trace / 2 - _log_normalizer()
 
-    def entropy(self) -> Tensor:
-        k, df = self._event_shape[0], self.df
+    @expectation
+    def entropy(_event_shape: Any, _half_log_det: Any, _log_normalizer: Any, df: Any) -> Tensor:
+        k = _event_shape[0]
         steps = arange(k).to(df.dtype) / 2
         mean_log = (
             digamma(df.unsqueeze(-1) / 2 - steps).sum(-1)
-            + k * math.log(2) + 2 * self._half_log_det()
+            + k * math.log(2) + 2 * _half_log_det()
         )  # fmt: skip
-        return self._log_normalizer() - (df - k - 1) / 2 * mean_log + df * k / 2
+        return _log_normalizer() - (df - k - 1) / 2 * mean_log + df * k / 2
 
 
 class LKJCholesky(Distribution):

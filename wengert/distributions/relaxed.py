@@ -16,7 +16,14 @@ from wengert.distributions.compound import TransformedDistribution
 from wengert.distributions.constraints import Constraint
 from wengert.distributions.discrete import Categorical, Chance, OverCategories
 from wengert.distributions.distribution import Distribution, broadcast_all, softplus, uniforms
-from wengert.distributions.family import Quantiles, expectation, family, pointwise
+from wengert.distributions.family import (
+    Quantiles,
+    expectation,
+    family,
+    pathwise,
+    pointwise,
+    quantity,
+)
 from wengert.distributions.transforms import ExpTransform, SigmoidTransform, Transform
 from wengert.distributions.utils import clamp_probs
 from wengert.functions.choosing import where
@@ -40,13 +47,15 @@ class LogitRelaxedBernoulli(Chance):
         _, self.temperature = self._set(probs, logits, temperature)
         Distribution.__init__(self, self.temperature.shape, validate_args=validate_args)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        u = uniforms(self._extended_shape(sample_shape), self.temperature)
-        return (self.logits + u.log() - (-u).log1p()) / self.temperature
+    @pathwise
+    def rsample(shape: Any, temperature: Any, logits: Any) -> Tensor:
+        u = uniforms(shape, temperature)
+        return (logits + u.log() - (-u).log1p()) / temperature
 
-    def log_prob(self, value: Any) -> Tensor:
-        z = self.logits - self._value(value) * self.temperature
-        return self.temperature.log() + z - 2 * softplus(z)
+    @pointwise
+    def log_prob(x: Any, logits: Any, temperature: Any) -> Tensor:
+        z = logits - x * temperature
+        return temperature.log() + z - 2 * softplus(z)
 
 
 class _Relaxed(TransformedDistribution):
@@ -173,15 +182,15 @@ class ContinuousBernoulli(Quantiles, Chance):
         exact = ((-p).log1p() - p.log()).abs().log() - (2 * p - 1).abs().log()
         return where(far, exact, math.log(2) + (4 / 3 + 104 / 45 * x * x) * x * x)
 
-    @property
-    def mean(self) -> Tensor:
-        far, p, x = self._split()
+    @quantity
+    def mean(_split: Any) -> Tensor:
+        far, p, x = _split()
         exact = p / (2 * p - 1) + 1 / ((-p).log1p() - p.log())
         return where(far, exact, 0.5 + (1 / 3 + 16 / 45 * x * x) * x)
 
-    @property
-    def variance(self) -> Tensor:
-        far, p, x = self._split()
+    @quantity
+    def variance(_split: Any) -> Tensor:
+        far, p, x = _split()
         exact = p * (p - 1) / (1 - 2 * p) ** 2 + 1 / ((-p).log1p() - p.log()) ** 2
         return where(far, exact, 1 / 12 - (1 / 15 - 128 / 945 * x * x) * x * x)
 
@@ -196,9 +205,9 @@ class ContinuousBernoulli(Quantiles, Chance):
         whole = clamp_probs(self.probs)
         return far, p.log() - (-p).log1p(), whole.log() - (-whole).log1p()
 
-    def cdf(self, value: Any) -> Tensor:
-        x = self._value(value)
-        far, rate, t = self._rate()
+    @pointwise
+    def cdf(x: Any, _rate: Any) -> Tensor:
+        far, rate, t = _rate()
         near = x + x * (x - 1) * t * (0.5 + (2 * x - 1) * t / 12)
         return where(far, (rate * x).expm1() / rate.expm1(), near).clamp(min=0, max=1)
 

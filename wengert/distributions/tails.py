@@ -26,6 +26,7 @@ from wengert.distributions.family import (
     pointwise,
     quantile,
     quantity,
+    region,
 )
 from wengert.functions.choosing import where
 from wengert.functions.creation import full_like, zeros_like
@@ -80,9 +81,7 @@ class Pareto(Survival):
         self.scale, self.alpha = broadcast_all(scale, alpha)
         Distribution.__init__(self, self.scale.shape, validate_args=validate_args)
 
-    @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Constraint:
-        return constraints.greater_than_eq(self.scale)
+    support = region(lambda scale: constraints.greater_than_eq(scale))
 
     mean = quantity(lambda scale, a: finite(a * scale, a - 1))
     mode = quantity(lambda scale: scale)
@@ -112,19 +111,18 @@ class GeneralizedPareto(Survival):
     scale: Positive
     concentration: Real
 
-    @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Constraint:
-        c = self.concentration
-        end = self.loc - self.scale / c.masked_fill(c >= 0, -1.0)
-        return constraints.interval(self.loc, end.masked_fill(c >= 0, math.inf))
+    @region
+    def support(loc: Any, scale: Any, c: Any) -> Constraint:
+        end = loc - scale / c.masked_fill(c >= 0, -1.0)
+        return constraints.interval(loc, end.masked_fill(c >= 0, math.inf))
 
     mean = quantity(lambda loc, scale, c: loc + finite(scale, 1 - c))
     mode = quantity(lambda loc: loc)
 
-    @property
-    def variance(self) -> Tensor:
-        less = 1 - self.concentration
-        return finite(self.scale**2, 2 * less - 1) / less.masked_fill(less <= 0.5, 1.0) ** 2
+    @quantity
+    def variance(c: Any, scale: Any) -> Tensor:
+        less = 1 - c
+        return finite(scale**2, 2 * less - 1) / less.masked_fill(less <= 0.5, 1.0) ** 2
 
     entropy = expectation(lambda scale, c: scale.log() + c + 1)
 
@@ -143,8 +141,9 @@ class GeneralizedPareto(Survival):
         curved, c = self._nonzero
         return self.loc + self.scale * where(curved, (c * h).expm1() / c, h)
 
-    def log_prob(self, value: Any) -> Tensor:
-        return -(1 + self.concentration) * self._hazard(self._value(value)) - self.scale.log()
+    @pointwise
+    def log_prob(x: Any, c: Any, _hazard: Any, scale: Any) -> Tensor:
+        return -(1 + c) * _hazard(x) - scale.log()
 
 
 @family(k="concentration")
@@ -166,9 +165,10 @@ class Weibull(Survival):
     )
     entropy = expectation(lambda scale, k: EULER * (1 - 1 / k) + (scale / k).log() + 1)
 
-    def log_prob(self, value: Any) -> Tensor:
-        k, log = self.concentration, (self._value(value) / self.scale).log()
-        return k.log() - self.scale.log() + (k - 1) * log - (k * log).exp()
+    @pointwise
+    def log_prob(x: Any, scale: Any, k: Any) -> Tensor:
+        log = (x / scale).log()
+        return k.log() - scale.log() + (k - 1) * log - (k * log).exp()
 
     _hazard = function(lambda x, scale, k: (x / scale) ** k)
     _at_hazard = function(lambda h, scale, k: scale * h ** (1 / k))
@@ -195,10 +195,9 @@ class Kumaraswamy(Survival):
 
     mean = quantity(lambda E: E(1))
 
-    @property
-    def mode(self) -> Tensor:
+    @quantity
+    def mode(a: Any, b: Any) -> Tensor:
         """Where the density is largest; NaN where it grows without bound, or is constant."""
-        a, b = self.concentration1, self.concentration0
         inside = (a >= 1) & (b >= 1) & (a * b > 1)
         share = ((a - 1) / (a * b - 1).masked_fill(~inside, 1.0)).clamp(min=0)
         return (share ** (1 / a)).masked_fill(~inside, math.nan)
@@ -209,8 +208,9 @@ class Kumaraswamy(Survival):
         lambda a, b: (1 - 1 / b) + (1 - 1 / a) * (digamma(b + 1) + EULER) - a.log() - b.log()
     )
 
-    def log_prob(self, value: Any) -> Tensor:
-        a, b, log = self.concentration1, self.concentration0, self._value(value).log()
+    @pointwise
+    def log_prob(x: Any, a: Any, b: Any) -> Tensor:
+        log = x.log()
         return a.log() + b.log() + (a - 1) * log + (b - 1) * (-(a * log).expm1()).log()
 
     _hazard = function(lambda x, a, b: -b * (-(x**a)).log1p())
