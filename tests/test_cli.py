@@ -150,6 +150,12 @@ MISTAKES = [
     (["demo", "--epochs", "0"], "--epochs 0: at least 1"),
     (["demo", "--epochs", "many"], "invalid int value: 'many'"),
     (["run", "--nproc", "2", "nosuch.py"], "there is no script nosuch.py"),
+    (["run", "--nproc", "2", "tests"], "tests is a folder without __main__.py: name a script"),
+    (["run", "-m", "nosuch"], "there is no module nosuch"),
+    (["run", "-m", "json.nosuch"], "there is no module json.nosuch"),
+    (["run", "-m", "json"], "json is a package without __main__.py"),
+    (["run", "-m", "tests/test_cli.py"], "is a script: leave out -m"),
+    (["run", "--hosts", "a:b", "x.py"], "--hosts a:b: write for example"),
 ]
 
 

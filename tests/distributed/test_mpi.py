@@ -14,6 +14,8 @@ from tests.distributed import training  # noqa: F401  (more checks)
 from tests.distributed.checks import CHECKS
 from tests.distributed.processes import ROOT, is_started_again, needs_mpi, program, ranks, run
 from wengert import distributed as dist
+from wengert.cli import actors, main
+from wengert.cli import run as launcher
 from wengert.cli.run import command, survives
 
 pytestmark = [needs_mpi, pytest.mark.sweep]
@@ -251,6 +253,49 @@ def test_a_forked_process_is_told():
         "os.waitpid(child, 0)\n",
     )
     assert "this one was forked after MPI's start" in done.stdout
+
+
+def started_by(monkeypatch, words, **variables):
+    """What the launcher would run."""
+    begun = []
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(launcher, "_wait", lambda words, environment: begun.append(words) or 0)
+    assert main(["run", *words, __file__]) == 0
+    return begun[0]
+
+
+def test_the_launcher_takes_the_machines_that_slurm_has_given(monkeypatch):
+    # It started as many processes as the first machine has processors, which could talk within it.
+    job = {"SLURM_JOB_NODELIST": "n[1-2],m", "SLURM_TASKS_PER_NODE": "16(x2),4"}
+    words = started_by(monkeypatch, [], **job)
+    assert words[words.index("-n") + 1] == "36"
+    assert words[words.index("--host") + 1] == "n1:16,n2:16,m:4"
+    assert "btl" not in words
+    one = started_by(monkeypatch, [], SLURM_JOB_NODELIST="n1", SLURM_TASKS_PER_NODE="3")
+    assert one[one.index("-n") + 1] == "3"
+    assert "--host" not in one
+
+
+@pytest.mark.parametrize("name", ["OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"])
+def test_a_launcher_that_was_started_by_another_says_so(name, monkeypatch, capsys):
+    # Each of them started processes of its own.
+    monkeypatch.setenv(name, "4")
+    assert main(["run", __file__]) == 2
+    assert "has started this command 4 times" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("elsewhere", [{"RAY_ADDRESS": "auto"}, {"RAY_ADDRESS": ""}, {}])
+def test_a_script_of_another_machine_need_not_be_on_this_one(elsewhere, monkeypatch):
+    # An address of Ray was believed to say so of MPI, too, and an empty one of both.
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    for name, value in elsewhere.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(actors, "room", lambda least: 1)
+    monkeypatch.setattr(actors, "attempt", lambda *_: 0)
+    there = 0 if elsewhere.get("RAY_ADDRESS") else 2
+    assert main(["run", "--engine", "ray", "nosuch.py"]) == there
+    assert main(["run", "nosuch.py"]) == 2
 
 
 def test_the_launcher_sets_what_torchrun_sets_and_starts_again(tmp_path):

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from wengert.cli import worker
+from wengert.cli import program, worker
 from wengert.cli.usage import UsageError
 from wengert.distributed import ray as engine
 from wengert.distributed.transport import LAUNCHED
@@ -36,7 +36,7 @@ class Rank:
         if Path(folder).is_dir():  # on another machine it may not be there
             os.chdir(folder)
         try:
-            worker.run([*words])
+            program.run([*words])
         except SystemExit as end:
             return worker.status(end)
         except BaseException:

@@ -15,8 +15,9 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from wengert.cli import program, slurm
 from wengert.cli.usage import UsageError
 
 MISSING = (
@@ -45,7 +46,7 @@ def add_command(commands: Any) -> None:
     )
     run.add_argument(
         "--engine",
-        choices=("mpi", "ray"),
+        choices=tuple(ENGINES),
         default="mpi",
         help="what starts the processes and carries their data: mpirun, or actors of Ray (mpi)",
     )
@@ -84,17 +85,16 @@ def start(options: argparse.Namespace) -> int:
     """Run the script until it ends well, or has died once too often; its exit status."""
     if options.max_restarts < 0:
         raise UsageError(f"--max-restarts {options.max_restarts}: a number from 0 on")
-    elsewhere = options.module or options.hosts or "RAY_ADDRESS" in os.environ
-    if not elsewhere and not os.path.exists(options.script):  # noqa: PTH110  (text, as it is given)
-        raise UsageError(f"there is no script {options.script}")
-    least, nproc = how_many(options)
+    engine = ENGINES[options.engine](options)
     words = ["-m"] * options.module + [options.script, *options.arguments]
+    if engine.is_here and (missing := program.missing(words)):
+        raise UsageError(missing)
+    least, nproc = how_many(options, engine)
     environment = os.environ | {"TORCHELASTIC_RUN_ID": uuid.uuid4().hex}
     environment["TORCHELASTIC_MAX_RESTARTS"] = str(options.max_restarts)
     if least is not None:
         environment["WENGERT_MIN_RANKS"] = str(least)
-    begin = by_ray if options.engine == "ray" else by_mpi
-    attempt = begin(options, nproc, least)
+    attempt = engine.begin(nproc, least)
     status = 0
     for restart in range(options.max_restarts + 1):
         environment["TORCHELASTIC_RESTART_COUNT"] = str(restart)
@@ -114,17 +114,68 @@ Attempt = Callable[[list[str], dict[str, str]], int]
 """Runs the words of a script, with an environment, on all processes; its exit status."""
 
 
-def by_ray(options: argparse.Namespace, nproc: int, least: int | None) -> Attempt:
-    """Attempts whose processes are actors of Ray."""
+class Engine(NamedTuple):
+    """What starts processes."""
+
+    is_here: bool
+    """Whether they run on this machine alone, so that the program has to be there."""
+    places: Callable[[int], int]
+    """For how many there is room, where so many have to be started."""
+    begin: Callable[[int, int | None], Attempt]
+    """Attempts with so many of them, of which at least so many go on when others die."""
+
+
+def by_ray(options: argparse.Namespace) -> Engine:
+    """Processes that are actors of Ray."""
     from wengert.cli import actors
+    from wengert.distributed.ray import is_here
 
-    return functools.partial(actors.attempt, nproc, least)
+    if options.hosts:
+        raise UsageError("--hosts is for mpirun: Ray knows its machines (RAY_ADDRESS)")
+    begin = lambda nproc, least: functools.partial(actors.attempt, nproc, least)
+    return Engine(is_here(), lambda least: actors.room(least), begin)
 
 
-def by_mpi(options: argparse.Namespace, nproc: int, least: int | None) -> Attempt:
-    """Attempts whose processes mpirun starts."""
+def by_mpi(options: argparse.Namespace) -> Engine:
+    """Processes that mpirun starts, on the machines that the user names or SLURM has given."""
     if shutil.which("mpirun") is None:
         raise UsageError(MISSING)
+    if around := next((n for n in AROUND if os.environ.get(n, "1") != "1"), None):
+        raise UsageError(
+            f"mpirun or srun has started this command {os.environ[around]} times, and each would "
+            "start processes: write one of them before python, or wengert run without it"
+        )
+    hosts = options.hosts or slurm.hosts(os.environ)
+    places = machines(hosts) if hosts else {"": os.cpu_count() or 1}
+    return Engine(
+        not options.hosts and len(places) == 1,
+        lambda least: sum(places.values()),
+        functools.partial(mpi_attempts, hosts if options.hosts or len(places) > 1 else None),
+    )
+
+
+AROUND = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
+"""Variables by which a process is told that it was started as one of several."""
+ENGINES = {"mpi": by_mpi, "ray": by_ray}
+
+
+def machines(hosts: str) -> dict[str, int]:
+    """Machines, and how many processes each has room for.
+
+    >>> machines("node1:8,node2")
+    {'node1': 8, 'node2': 1}
+    """
+    rooms: dict[str, int] = {}
+    for host in hosts.split(","):
+        name, _, count = host.partition(":")
+        if not name or not (count or "1").isdecimal():
+            raise UsageError(f"--hosts {hosts}: write for example --hosts node1:8,node2:8")
+        rooms[name] = rooms.get(name, 0) + int(count or 1)
+    return rooms
+
+
+def mpi_attempts(hosts: str | None, nproc: int, least: int | None) -> Attempt:
+    """Attempts by mpirun, which reads from SLURM how to get to the machines it names."""
     elastic = least is not None and survives()
     if least is not None and not elastic:
         print(
@@ -135,17 +186,14 @@ def by_mpi(options: argparse.Namespace, nproc: int, least: int | None) -> Attemp
         )
 
     def attempt(words: list[str], environment: dict[str, str]) -> int:
-        program = [sys.executable, "-m", "wengert.cli.worker", *words]
-        return _wait(command(nproc, program, options.hosts, environment, elastic), environment)
+        worker = [sys.executable, "-m", "wengert.cli.worker", *words]
+        return _wait(command(nproc, worker, hosts, environment, elastic), environment)
 
     return attempt
 
 
-def how_many(options: argparse.Namespace) -> tuple[int | None, int]:
-    """The fewest processes that go on when others die, None if all are to; and how many to start.
-
-    None to start are as many as the hosts have places. Ray's cluster knows how many it has.
-    """
+def how_many(options: argparse.Namespace, engine: Engine) -> tuple[int | None, int]:
+    """The fewest processes that go on when others die, None if all are to; how many to start."""
     for name in ("nproc", "min", "max"):
         value = getattr(options, name)
         if value is not None and value < 1:
@@ -153,21 +201,13 @@ def how_many(options: argparse.Namespace) -> tuple[int | None, int]:
     least, most = options.min, options.max
     if options.nproc is not None and most is not None:
         raise UsageError("--nproc says how many processes there are, so that there is no --max")
-    places = os.cpu_count() or 1
-    if options.engine == "ray":
-        from wengert.cli import actors
-
-        if options.hosts:
-            raise UsageError("--hosts is for mpirun: Ray knows its machines (RAY_ADDRESS)")
-        places = actors.room(options.nproc or least or 1)
-    elif options.hosts:
-        places = sum(int(h.partition(":")[2] or 1) for h in options.hosts.split(","))
+    places = engine.places(options.nproc or least or 1)
     start = options.nproc or min(max(places, least or 1), most or places)
     if least is not None and least > start:
         raise UsageError(f"--min {least} is more than the {start} processes that are started")
     if least is None and most is not None:
         least = 1
-    return least, 0 if options.hosts and options.nproc is most is None else start
+    return least, start
 
 
 @functools.cache
@@ -181,30 +221,29 @@ def survives() -> bool:
 
 def command(
     nproc: int,
-    program: Sequence[str],
+    words: Sequence[str],
     hosts: str | None = None,
     environment: dict[str, str] | None = None,
     elastic: bool = False,
 ) -> list[str]:
-    """The words that start a program on so many processes.
+    """What starts the words of a program on so many processes.
 
     On one machine nothing leaves it: its processes share memory. With `elastic` those that are left
     may go on when one has died.
     """
-    words = ["mpirun", "--oversubscribe"]
+    starter = ["mpirun", "--oversubscribe"]
     if elastic:
-        words += ["--with-ft", "ulfm"]
+        starter += ["--with-ft", "ulfm"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        words.append("--allow-run-as-root")
-    if nproc:
-        words += ["-n", str(nproc)]
+        starter.append("--allow-run-as-root")
+    starter += ["-n", str(nproc)]
     if hosts:
-        words += ["--host", hosts]
+        starter += ["--host", hosts]
         for name in environment or ():
-            words += ["-x", name] if name.startswith(FORWARDED) else []
+            starter += ["-x", name] if name.startswith(FORWARDED) else []
     else:
-        words += ["--mca", "btl", "self,sm", "--mca", "pml", "ob1"]
-    return [*words, *program]
+        starter += ["--mca", "btl", "self,sm", "--mca", "pml", "ob1"]
+    return [*starter, *words]
 
 
 def _wait(words: list[str], environment: dict[str, str]) -> int:

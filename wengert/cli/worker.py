@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import atexit
 import os
-import runpy
 import sys
 import threading
+
+from wengert.cli.program import run
 
 SOURCES = {
     "RANK": ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"),
@@ -56,18 +57,6 @@ def status(end: SystemExit) -> int:
     if isinstance(end.code, str):
         print(end.code, file=sys.stderr)
     return end.code if isinstance(end.code, int) else int(end.code is not None)
-
-
-def run(words: list[str]) -> None:
-    """Run a script, or a module, as Python does."""
-    if words[:1] == ["-m"]:
-        sys.argv = words[1:]
-        sys.path.insert(0, os.getcwd())  # noqa: PTH109  (as Python does)
-        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
-    else:
-        sys.argv = words
-        sys.path.insert(0, os.path.dirname(os.path.abspath(words[0])))  # noqa: PTH100, PTH120
-        runpy.run_path(words[0], run_name="__main__")
 
 
 def lost() -> bool:

@@ -30,6 +30,11 @@ def installed() -> bool:
     return find_spec("ray") is not None
 
 
+def is_here() -> bool:
+    """Whether Ray's cluster is one of its own, on this machine."""
+    return not os.environ.get("RAY_ADDRESS")
+
+
 def library(least: int = 1) -> Any:
     """Ray's module, connected to its cluster: the one that RAY_ADDRESS names, or one of its own.
 
@@ -42,11 +47,11 @@ def library(least: int = 1) -> Any:
         raise DistBackendError(f"Ray cannot be used: {error}\n{INSTALL}") from error
     if ray.is_initialized():
         return ray
-    if os.environ.get("RAY_ADDRESS"):
-        ray.init()
-    else:
+    if is_here():
         count = max(least, os.cpu_count() or 1)
         ray.init(num_cpus=count, include_dashboard=False, _node_ip_address="127.0.0.1")
+    else:
+        ray.init()
     return ray
 
 
