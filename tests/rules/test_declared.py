@@ -7,9 +7,11 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.special
 
 import wengert as wg
 from wengert.errors import MissingRuleError
+from wengert.rules.rule import elementwise
 from wengert.sparse.derivatives import sparse_jacobian
 
 RNG = np.random.default_rng(0)
@@ -179,3 +181,18 @@ def test_a_name_that_has_a_meaning_is_refused():
         with pytest.raises(ValueError, match="has a meaning in wengert already"):
             wg.primitive.elementwise(lambda t: t, names=taken)(lambda x: 1 * x)
     assert not hasattr(wg, "swell")
+
+
+def test_a_ufunc_has_a_rule_by_the_same_statement():
+    elementwise(scipy.special.spence, lambda t, x: t * np.log(x) / (1 - x), names="spence")
+    x = wg.tensor([0.5, 1.5], dtype=wg.float64, requires_grad=True)
+    y = scipy.special.spence(x)
+    assert type(y.grad_fn).__name__ == "SpenceBackward0"
+    for same in (wg.spence(x), x.spence(), x.clone().spence_(), wg.vmap(scipy.special.spence)(x)):
+        np.testing.assert_array_equal(same.detach(), y.detach())
+    assert wg.autograd.gradcheck(scipy.special.spence, x, check_forward_ad=True)
+    assert wg.autograd.gradgradcheck(wg.spence, x)
+    slope = wg.compile(wg.grad(lambda x: wg.spence(x).sum()))
+    np.testing.assert_allclose(slope(x.detach()), wg.autograd.grad(y.sum(), x)[0], rtol=1e-14)
+    formula = wg.symbolic.formula(lambda x: scipy.special.spence(x))
+    np.testing.assert_allclose(formula.derivative()(0.5), 2 * np.log(0.5))
