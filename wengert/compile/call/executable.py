@@ -17,6 +17,7 @@ from wengert.autograd.operands import unsuited
 from wengert.compile.backend import Backend, backend
 from wengert.compile.plan.plan import Call, Layout, Plan, Table, numbered
 from wengert.compile.program.program import Program, Statement, Value, mapped
+from wengert.compile.uncollected import uncollected
 
 # One class for all: each is a cycle, which would wait for the collector.
 _BODY = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
@@ -123,6 +124,7 @@ class Executable:
                     given[other] = given[other].copy()
 
 
+@uncollected()
 def executable(program: Program) -> Executable:
     """A program made ready to run."""
     from wengert.compile.plan.planner import plan  # not needed to import wengert

@@ -29,6 +29,7 @@ from wengert.compile.trace.world.places import (
     is_outside,
     same,
 )
+from wengert.compile.uncollected import uncollected
 from wengert.history import modes
 from wengert.history.node import SharedCell
 from wengert.tensor import INFERENCE, Tensor, cell_of, may_record, wrap
@@ -41,6 +42,7 @@ class Specialization:
     arrive: on the arrays that `read_back` names, what `forward` saved, and the cotangents.
     """
 
+    @uncollected()
     def __init__(self, owner: Any, captured: Captured, structure: Any, flat: list[Any]) -> None:
         self.owner = owner
         self.captured = captured

@@ -1,0 +1,67 @@
+"""Work without collections of garbage: a compilation makes a million objects, and needs them all.
+
+A collection looks through what lives, again and again while more is made. What is set aside is the
+threshold that starts collections, not whether they are on: `gc.isenabled`, `gc.disable` and
+`gc.collect` keep their meaning for all threads, and a threshold that somebody sets meanwhile stays.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from wengert.history import forks
+
+NEVER = 1 << 30
+"""So many objects are not made. No one else has this number, so it says who set it."""
+
+
+class _Work:
+    """It is in progress as long as it is there: an interrupted end does not make it last."""
+
+
+_working: weakref.WeakSet[_Work] = weakref.WeakSet()
+_before: tuple[int, ...] = gc.get_threshold()
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """No collection starts by itself within; as a decorator, while the function runs.
+
+    The last such work that ends, in any thread, sets the threshold to what the first one found.
+    """
+    work = _Work()
+    try:  # an interrupt may come before each line: `_end` does what is left to do
+        _begin(work)
+        yield
+    finally:
+        _end(work)
+
+
+# Without a lock: who begins while another ends may be collected, but whoever is last to end, ends.
+
+
+def _begin(work: _Work) -> None:
+    global _before
+    _working.add(work)
+    thresholds = gc.get_threshold()
+    if thresholds[0] != NEVER:
+        _before = thresholds
+        gc.set_threshold(NEVER)
+
+
+def _end(work: _Work) -> None:
+    _working.discard(work)
+    if not _working and gc.get_threshold()[0] == NEVER:
+        gc.set_threshold(*_before)
+
+
+def _in_child() -> None:
+    """Work of other threads ends nowhere."""
+    _working.clear()
+    _end(_Work())
+
+
+forks.in_child(_in_child)
