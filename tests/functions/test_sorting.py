@@ -33,3 +33,16 @@ def test_the_order_is_that_of_a_stable_sort(name):
         downwards = wg.argsort(wg.from_numpy(x), axis, descending=True).numpy()
         flipped = x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis=axis, kind="stable")
         np.testing.assert_array_equal(downwards, np.flip(flipped, axis))
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_first_few_of_many_are_those_of_the_whole_order(axis, largest):
+    # They are divided from the others before they are sorted; NaN counts as largest.
+    x = np.random.default_rng(0).integers(0, 9, (40, 50)).astype("f4")
+    x[3, 4] = x[30, 4] = np.nan
+    values, places = wg.tensor(x).topk(5, axis, largest)
+    whole = np.sort(x, axis)
+    whole = np.take(np.flip(whole, axis) if largest else whole, np.arange(5), axis)
+    assert np.array_equal(values.numpy(), whole, equal_nan=True)
+    assert np.array_equal(np.take_along_axis(x, places.numpy(), axis), whole, equal_nan=True)

@@ -266,3 +266,17 @@ def test_a_nan_outside_of_the_selection_stays_outside() -> None:
 def test_log_sum_exp_of_complex_numbers_has_a_second_derivative_although_they_have_no_order():
     x = wg.tensor([[0.3 + 1j, -0.2 - 0.5j, 1.1 + 0j]], dtype=wg.complex128, requires_grad=True)
     assert wg.autograd.gradgradcheck(lambda x: wg.logsumexp(x, 1), x)
+
+
+@pytest.mark.parametrize(
+    "special", [[], [0.0], [0.0, 0.0], [np.inf], [1e-300, 1e-300], [-2.0]], ids=str
+)
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_the_gradient_of_a_product_of_many_is_the_product_of_the_others(special, scale):
+    # It is the product divided by each number, where that loses no digits.
+    numbers = scale * np.random.default_rng(0).uniform(0.9, 1.1, 300)
+    numbers[: len(special)] = special
+    x = wg.tensor(numbers, requires_grad=True)
+    (slope,) = wg.autograd.grad(x.prod(), x)
+    sides = [np.prod(numbers[:i]) * np.prod(numbers[i + 1 :]) for i in range(len(numbers))]
+    np.testing.assert_allclose(slope.numpy(), sides, rtol=1e-12, atol=1e-307)

@@ -556,10 +556,10 @@ def _triangle(name: str, doc: str, columns: Callable[[Any, int], Any]) -> Any:
             raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
         first, stop = columns(np.arange(row) + offset, col)
         counts = stop - first
-        ends = np.cumsum(counts)
+        ends = counts.cumsum()
         places = np.empty((2, int(ends[-1]) if row else 0), dtype)
-        places[0] = np.repeat(np.arange(row), counts)
-        places[1] = np.arange(places.shape[1]) - np.repeat(ends - stop, counts)
+        places[0] = np.arange(row).repeat(counts)  # the methods: np.repeat takes twice as long
+        places[1] = np.arange(places.shape[1]) - (ends - stop).repeat(counts)
         return constant(places)
 
     indices.__name__ = indices.__qualname__ = name
@@ -567,15 +567,19 @@ def _triangle(name: str, doc: str, columns: Callable[[Any, int], Any]) -> Any:
     return indices
 
 
+def _within(x: Any, most: int) -> Any:
+    return np.minimum(np.maximum(x, 0), most)
+
+
 tril_indices = _triangle(
     "tril_indices",
     "Row and column numbers of the lower triangle of a row by col matrix.",
-    lambda diagonal, col: (0 * diagonal, np.clip(diagonal + 1, 0, col)),
+    lambda diagonal, col: (0 * diagonal, _within(diagonal + 1, col)),
 )
 triu_indices = _triangle(
     "triu_indices",
     "Row and column numbers of the upper triangle of a row by col matrix.",
-    lambda diagonal, col: (np.clip(diagonal, 0, col), 0 * diagonal + col),
+    lambda diagonal, col: (_within(diagonal, col), 0 * diagonal + col),
 )
 
 

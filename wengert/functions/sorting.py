@@ -47,6 +47,18 @@ def _order(x: Any, axis: int, descending: bool) -> Any:
     return x.shape[axis] - 1 - np.flip(stable_order(np.flip(x, axis), axis), axis)
 
 
+def _first(x: Any, axis: int, k: int, descending: bool) -> Any:
+    """The first k of these indices; of elements that equal the last one, any."""
+    n = x.shape[axis]
+    if 4 * k > n or not k or x.dtype not in _DIVIDED:
+        return np.take(_order(x, axis, descending), np.arange(k), axis)
+    place, part = (n - k, slice(n - k, None)) if descending else (k - 1, slice(k))
+    inside = (*(slice(None),) * axis, part)
+    chosen = np.sort(np.argpartition(x, place, axis)[inside], axis)
+    return _taken(chosen, _order(_taken(x, chosen, axis), axis, descending), axis)
+
+
+_DIVIDED = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32), np.dtype(np.int64))
 _FEW = 1 << 12
 
 
@@ -120,7 +132,7 @@ def topk(
         )
     if not input.ndim:
         return results.topk_result(input.clone(), constant(np.zeros((), np.int64)))
-    order = np.take(_order(input._array, axis, largest), np.arange(k), axis)
+    order = _first(input._array, axis, k, largest)
     return results.topk_result(_pick(input, order, axis), constant(order))
 
 
@@ -136,7 +148,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> result
             f"kthvalue(): selected number k out of range for dimension {axis}: k={k}, size {n}"
         )
     order = (
-        np.take(_order(input._array, axis, False), [k - 1], axis)
+        np.take(_first(input._array, axis, k, False), [k - 1], axis)
         if input.ndim
         else np.zeros((), np.int64)
     )

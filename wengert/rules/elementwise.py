@@ -207,9 +207,27 @@ elementwise(
 @primitive
 def spherical_bessel(x: Any, n: int) -> Any:
     """The spherical Bessel function of the first kind j_n; j_0(x) = sin(x) / x."""
+    if n == 1:
+        return _first_bessel(x)
     from scipy import special
 
     return special.spherical_jn(n, x).astype(x.dtype)
+
+
+def _first_bessel(x: Any) -> Any:
+    """j_1 = (sin(x) / x - cos(x)) / x: SciPy's general one takes ten times as long.
+
+    The terms cancel near 0, where the series x/3 (1 - x^2/10 (1 - x^2/28 (...))) is taken.
+    """
+    near = np.abs(x) < 1
+    far = np.where(near, 1, x)
+    square: Any = np.where(near, x * x, 0)
+    series: Any = 1.0
+    for k in range(9, 0, -1):
+        series = 1 - square / (2 * k * (2 * k + 3)) * series
+    # At infinity j_1 is 0; NumPy has NaN for its sine.
+    far = np.where(np.isinf(far), 0, (np.sin(far) / far - np.cos(far)) / far)
+    return np.where(near, x / 3 * series, far).astype(x.dtype)
 
 
 # j_n' = (n j_{n-1} - (n+1) j_{n+1}) / (2n+1), which has no pole at 0: derivatives of sinc of every

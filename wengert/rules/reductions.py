@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.dispatch import ERRORS, QUIET, primitive
 from wengert.rules import rows
-from wengert.rules.blocks import ENOUGH, by_rows, by_samples, in_rows, many, many_rows
+from wengert.rules.blocks import ENOUGH, EXACT, by_rows, by_samples, in_rows, many, many_rows
 from wengert.rules.elementwise import FEW, exponential_share
 from wengert.rules.loops import as_lines, exact_loops, loopable
 from wengert.rules.rule import general, linear
@@ -279,9 +279,30 @@ def others(a: Any, axis: Any) -> Any:
         return np.moveaxis(np.reshape(others(flat, -1), last.shape), ends, tuple(axis))
     if not a.shape:
         return np.ones_like(a)
+    if type(a) is np.ndarray and a.dtype in EXACT and a.size >= FEW:
+        quick = _by_division(a, axis)
+        if quick is not None:
+            return quick
     below = before(np.cumprod(a, axis), axis, 1)
     above = before(np.cumprod(np.flip(a, axis), axis), axis, 1)
     return below * np.flip(above, axis)
+
+
+def _by_division(a: Any, axis: int) -> Any:
+    """The same by one division, or None where that would lose digits or is by 0.
+
+    Exponents tell where all products vanish, as those of many numbers below 1 do.
+    """
+    limits, product = np.finfo(a.dtype), np.prod(a, axis, keepdims=True)
+    size = np.abs(product)
+    if np.all((size >= limits.tiny) & (size <= limits.max)):
+        return product / a
+    exponents = np.frexp(a)[1]  # |a| < 2**exponent
+    most = exponents.sum(axis, keepdims=True) - exponents.min(axis, keepdims=True)
+    vanish = most < limits.minexp - limits.nmant
+    if np.all(vanish) and np.isfinite(a).all():
+        return np.zeros_like(a)
+    return None
 
 
 def before(x: Any, axis: int, first: float) -> Any:
