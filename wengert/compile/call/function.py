@@ -49,7 +49,8 @@ from wengert.compile.trace.loops.pullback import pull_back
 from wengert.compile.trace.observe.loops import Unrolled
 from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.places import Argument, Gradient, Offset, Place, is_number, key_of
-from wengert.compile.trace.world.world import World, is_fetchable
+from wengert.compile.trace.world.reads import is_fetchable
+from wengert.compile.trace.world.world import OF_THE_TRACE, World
 from wengert.dispatch import errors_pass
 from wengert.errors import StateError, TracingError
 from wengert.history import modes
@@ -461,6 +462,8 @@ class CompiledFunction(_Typed[P, R]):
                 site, steps = unrolled.args
                 self._unrolled[site] = steps
                 continue
+            except _Moment as moment:
+                raise moment.args[0] from None
             except Exception as error:
                 if self._fix_numbers(args, kwargs):
                     continue
@@ -504,8 +507,20 @@ class CompiledFunction(_Typed[P, R]):
     def capture(self, args: Any, kwargs: Any, kinds: int = 0) -> Captured:
         """The program of one call, not simplified yet; nothing that it would change is changed.
 
-        Its loops are cut into blocks of so many kinds.
+        Its loops are cut into blocks of so many kinds. Errors that the function catches, and whose
+        cause was not seen, may have come of when it ran: those that come again are its ways.
         """
+        captured, met = self._traced(args, kwargs, kinds)
+        if met:
+            forget(captured.begun)
+            captured, again = self._traced(args, kwargs, kinds)
+            if [at for _, at in met] != [at for _, at in again]:
+                forget(captured.begun)
+                raise _Moment(_only_in_one(met, again))
+        return captured
+
+    def _traced(self, args: Any, kwargs: Any, kinds: int) -> tuple[Captured, list[Any]]:
+        """The program, and errors of unknown cause."""
         # Not above: it is machine code, which takes a while to import.
         from wengert.compile.call.listener import native_listener
 
@@ -532,13 +547,13 @@ class CompiledFunction(_Typed[P, R]):
             return capture.captured(result, pulled)
 
         try:
-            return watch.run(capture, trace)
+            return watch.run(capture, trace), capture.world.unexplained
         except Exception as error:
             broken = capture.world.broken
             # A refusal that the function makes an error of its own is one: it runs eagerly.
             if broken is None or (type(error) is _Raised and isinstance(broken, TracingError)):
                 raise
-            raise broken from None
+            raise (broken if isinstance(broken, OF_THE_TRACE) else _Moment(broken)) from None
 
     def _stand_in(self, capture: Capture, place: int, x: Any, same: Argument | None) -> Any:
         if isinstance(x, Iterator):
@@ -573,6 +588,19 @@ CompiledFunction.__call__ = vars(CompiledFunction)["_entry"]  # type: ignore[met
 
 class _Raised(Exception):
     """The function raised while it was traced, which undoes what it had done; see the cause."""
+
+
+class _Moment(BaseException):
+    """Carries an error that is none of the function's ways: it came of when the function ran."""
+
+
+def _only_in_one(met: list[Any], again: list[Any]) -> BaseException:
+    """The first error that came in one of two traces only."""
+    for (error, at), (other, now) in zip(met, again, strict=False):
+        if at != now:
+            return error if len(met) >= len(again) else other
+    longer = max(met, again, key=len)
+    return longer[min(len(met), len(again))][0]
 
 
 _DECISIONS = (TracingError, StateError, Specialize, Varying, Fixed, Cut, Postponed)

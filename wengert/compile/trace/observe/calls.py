@@ -346,12 +346,18 @@ class Calls(Outside):
             self.library = None
         elif event == "return" and frame is self.importing:
             self.importing = None
+        elif event == "return" and frame is self.interrupting:
+            self.interrupting = None
+            self.resumes()
 
     def _ran(self, frame: types.FrameType) -> None:
         code = frame.f_code
         module = code.co_name == "<module>" and not code.co_flags & _OPTIMIZED
         if self.importing is None and self.is_told() and _is_imported(frame):
             self.importing = frame  # runs once, in eager mode too; so does what finds a module
+            return
+        if self.is_told() and self.interrupts(code):
+            self.interrupting = frame
             return
         observed = rewrite.is_rewritten(code)
         starts = code is threading.Thread.start.__code__  # what nobody observes there

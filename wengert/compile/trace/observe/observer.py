@@ -76,8 +76,9 @@ class Observer(Calls):
             if code is not None:
                 return code()
             value = getattr(owner, name)
-        except AttributeError:
+        except AttributeError as error:
             self._lacks(owner, name)
+            self.explain(error)
             raise
         return self._read_attribute(owner, name, value)
 
@@ -92,8 +93,9 @@ class Observer(Calls):
             return self._missing(owner, key)
         try:
             value = owner[key]
-        except LookupError:
+        except LookupError as error:
             self._lacks_item(owner, key)
+            self.explain(error)
             raise
         if not self.is_outside(owner) or isinstance(owner, type) or self.is_known(owner):
             return value
@@ -263,11 +265,21 @@ class Observer(Calls):
             namespace = rewrite.running(sys._getframe(2)).f_globals
             if error.name not in namespace:
                 self._read("global", namespace, error.name, MISSING, "")
+                self.explain(error)
         elif isinstance(error, ImportError) and error.name is not None:
             self._reach(sys.modules, None, "sys.modules")
             self._read_has(sys.modules, error.name)
+            self.explain(error)
         self.raised(error)
         return rewrite.cleaned(error)
+
+    def raising(self, error: Any) -> Any:
+        """The program raises an error, or one of a class."""
+        if isinstance(error, type) and issubclass(error, BaseException):
+            error = self.called(error)
+        if isinstance(error, BaseException):
+            self.explain(error)
+        return error
 
     def raised(self, error: BaseException) -> None:
         """An error is about to be caught."""

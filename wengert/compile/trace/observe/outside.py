@@ -44,6 +44,9 @@ class Outside:
         self.deaf = 0
         """How many rewritings are under way, in which nobody is told of calls."""
         self.importing: Any = None
+        self.interrupting: Any = None  # the frame of what came meanwhile
+        self.explained: list[BaseException] = []
+        """Errors whose cause was seen: the program raises them, or asked for what is not there."""
         self.library: Any = None  # the frame of a library's function that the user's code calls
         self.stood: Any = None
         self.calling: Any = None  # the frame whose call is being looked at
@@ -64,8 +67,22 @@ class Outside:
     def standing_now(self) -> Any:
         """What stands where the program has written, before garbage is collected."""
 
-    def collected(self, stood: Any) -> None:
-        """Garbage was collected, and anything called; what stood before."""
+    def came(self, what: str, stood: Any) -> None:
+        """Garbage was collected, or a signal came, and anything was called; what stood before."""
+
+    def interrupts(self, code: CodeType) -> bool:
+        """Whether code runs at any time, and is none of the program's: nobody is told until
+        `resumes`."""
+        return False
+
+    def resumes(self) -> None:
+        pass
+
+    def explain(self, error: BaseException) -> None:
+        self.explained.append(error)
+
+    def is_explained(self, error: BaseException) -> bool:
+        return any(known is error for known in self.explained)
 
     def reached(self, value: Any) -> None:
         """An object is met that is from outside."""

@@ -434,6 +434,17 @@ class Rewriter:
         yield from self.shown(2, "operands", step.arg.name.lower().removesuffix("_cast"))
         yield step.native
 
+    # Errors.
+
+    def raise_varargs(self, step: Step) -> Iterator[Instr]:
+        if step.arg == 2:
+            yield Instr("SWAP", 2)
+        if step.arg:
+            yield from self.asked(1, "raising", _first)
+        if step.arg == 2:
+            yield Instr("SWAP", 2)
+        yield step.native
+
     # Writes.
 
     def store_global(self, step: Step) -> Iterator[Instr]:

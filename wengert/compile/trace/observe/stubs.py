@@ -45,6 +45,11 @@ class Stub:
         observer = rewrite.THREAD.observer
         if observer is None or not observer.is_told():
             return self.original()(*args, **named)
+        if observer.interrupts(self.code):
+            try:
+                return self.original()(*args, **named)
+            finally:
+                observer.resumes()
         observer.called_by_others(self.function, args)
         return observer.called(self.function, *args, **named)
 

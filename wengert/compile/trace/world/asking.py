@@ -40,7 +40,7 @@ from wengert.compile.trace.observe.objects import (
 )
 from wengert.compile.trace.observe.operators import Decided
 from wengert.compile.trace.observe.users import is_users_class
-from wengert.compile.trace.world import garbage, watch
+from wengert.compile.trace.world import meanwhile, watch
 from wengert.compile.trace.world.conditions import Conditions
 from wengert.compile.trace.world.drawn import ASKS_FILES
 from wengert.compile.trace.world.messages import Message, is_of_place, is_told, speaks
@@ -558,7 +558,7 @@ class Asking(Observer):
         self.effects.append((None, (callee, "__call__", args, named)))
         around = getattr(callee, "__self__", None)
         around = None if isinstance(around, ModuleType | type) else around
-        collecting = garbage.callbacks() if callee is gc.collect else ()
+        collecting = meanwhile.callbacks() if callee is gc.collect else ()
         for x in (*self._reached_by(around, args, named), *led_to(collecting)):
             self.acted[id(x)] = x
         if self.acted_at is None:
