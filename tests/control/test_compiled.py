@@ -242,19 +242,6 @@ class TestRefused:
         with pytest.raises(StateError, match=r"shape \[2\] .* shape \[1, 2\]"):
             f(wg.zeros(2))
 
-    def test_writing_outside_of_the_body(self):
-        def f(x):
-            y = x * 1.0
-
-            def body(i, s):
-                y[0] = s.sum()
-                return s
-
-            return wg.fori_loop(0, 3, body, x) + y
-
-        with pytest.raises(TracingError, match="unroll=True"):
-            wg.compile(f)(wg.zeros(2))
-
     def test_a_value_that_leaves_the_body(self):
         def f(x):
             kept = []

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.arrays.batched.array import BatchedArray
 from wengert.compile.program.program import Value, values_in
 from wengert.compile.trace.arrays.array import TracedArray
 from wengert.compile.trace.arrays.storage import Storage
+from wengert.compile.trace.loops.memory import traced_in
 from wengert.compile.trace.observe.loops import Unrolled
 from wengert.compile.trace.observe.objects import ATOMS, CHANGEABLE, same
 from wengert.compile.trace.world import watch
@@ -399,14 +399,8 @@ class Holes:
 
 def storage_of(x: Any) -> Storage | None:
     """Where the elements of an array of the trace lie; None for numbers, and for other arrays."""
-    while not isinstance(x, TracedArray):
-        if isinstance(x, Tensor):
-            x = x._array
-        elif isinstance(x, BatchedArray):
-            x = x.raw
-        else:
-            return None
-    return None if x.scalar else x.storage
+    array = traced_in(x)
+    return None if array is None or array.scalar else array.storage
 
 
 def containers_in(x: Any) -> Iterator[Any]:

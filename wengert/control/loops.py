@@ -43,8 +43,8 @@ def fori_loop(
     whatever the number of iterations, and becomes a loop of the machine code; with `unroll` each
     iteration is compiled by itself.
 
-    Errors: StateError if the state changes its form; TracingError in a compiled function if the
-    body changes something outside of it.
+    Errors: StateError if the state changes its form, or in a compiled function if the body writes
+    to an object of outside; it may write into arrays.
 
     >>> import wengert as wg
     >>> x = wg.tensor(2.0, requires_grad=True)

@@ -16,6 +16,7 @@ import numpy as np
 from wengert.arrays.batched.array import BatchedArray
 from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.world import watch
+from wengert.compile.trace.world.places import key_of
 from wengert.control.blocks import Blocks, First
 from wengert.control.choice import anywhere, array_of, chosen, is_batched
 from wengert.control.states import Form, agreed, branches_differ, split
@@ -97,7 +98,7 @@ class Loop:
         while True:
             self.begun = leaves
             self.first = Form(form.tree, tuple(map(_form_of, leaves)))
-            effects = len(watch.active().world.effects)
+            effects = Effects()
             try:
                 finals, ys, _ = repeated(
                     self.trace, self._body, leaves, rows, length, backwards, first=first
@@ -105,7 +106,7 @@ class Loop:
             except Again as again:
                 leaves = again.leaves
                 continue
-            self._check_effects(effects, ", or give the loop unroll=True.")
+            effects.check(f"the body of {self.what}", "once", "state, or give the loop unroll=True")
             state = rebuild(form.tree, iter(finals))
             return state, rebuild(self.tree, iter(ys))
 
@@ -143,13 +144,13 @@ class Loop:
         while True:
             self.begun = leaves
             self.first = Form(form.tree, tuple(map(_form_of, leaves)))
-            effects = len(watch.active().world.effects)
+            effects = Effects()
             try:
                 finals = until(self.trace, holds, following, leaves)
             except Again as again:
                 leaves = again.leaves
                 continue
-            self._check_effects(effects)
+            effects.check(f"the body of {self.what}", "once", "state")
             return rebuild(form.tree, iter(finals))
 
     def _begun(self, x: Any) -> Any:
@@ -188,13 +189,34 @@ class Loop:
     def _tell(self) -> tuple[str, str, Any]:
         return f"the state of {self.what}", "what the body returns", self.function
 
-    def _check_effects(self, before: int, otherwise: str = ".") -> None:
-        if len(watch.active().world.effects) > before:
-            raise StateError(
-                f"the body of {self.what} writes to something outside of it, which a compiled "
-                f"function would do once, at\n  {line_of(*here())}\nReturn it as part of the "
-                f"state{otherwise}"
-            )
+
+class Effects:
+    """What a body writes to places outside of it: all of them hold in the end what they held."""
+
+    def __init__(self) -> None:
+        self.world = watch.active().world
+        self.count = len(self.world.effects)
+        places = [place for place, _ in self.world.written_places.values()]
+        self.stood = {key_of(place): place.read(()) for place in places}
+
+    def check(self, what: str, when: str, part: str) -> None:
+        if all(place is not None and self._holds(place) for place in self._written()):
+            return
+        raise StateError(
+            f"{what} writes to something outside of it, which a compiled function would do "
+            f"{when}, at\n  {line_of(*here())}\nReturn it as part of the {part}."
+        )
+
+    def _written(self) -> list[Any]:
+        return [place for place, _ in self.world.effects[self.count :]]
+
+    def _holds(self, place: Any) -> bool:
+        """Whether something is there again: an array in which a body counts (`self.n += 1`)."""
+        key = key_of(place)
+        before = self.stood[key] if key in self.stood else self.world.written_places[key][1]
+        now = place.read(())
+        passed = self.world.passed.stand_ins.get(now) if isinstance(now, Tensor) else None
+        return before is (now if passed is None else passed.given)
 
 
 def _array(x: Any) -> Any:
@@ -247,7 +269,7 @@ def branched(
     """What the branch of a number returns that is not known yet."""
     from wengert.compile.trace.loops.choices import choice
 
-    effects = len(watch.active().world.effects)
+    effects = Effects()
     forms: list[Form] = []
 
     def run(k: int) -> list[Any]:
@@ -261,11 +283,7 @@ def branched(
         return [_converter(trace, column) for column in zip(*results, strict=True)]
 
     taken = choice(trace, index, [partial(run, k) for k in range(len(functions))], alike)
-    if len(watch.active().world.effects) > effects:
-        raise StateError(
-            f"a branch of {what} writes to something outside of it, which a compiled function "
-            f"would do in any case, at\n  {line_of(*here())}\nReturn it as part of the result."
-        )
+    effects.check(f"a branch of {what}", "in any case", "result")
     return rebuild(forms[-1].tree, iter(taken))
 
 

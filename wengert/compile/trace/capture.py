@@ -10,7 +10,7 @@ when it runs.
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,7 @@ class Capture:
         self.born = Born()
         self.world = World(inputs, self.passed, self.conditions, self.outside, varying)
         trace.showed = self.world.showed
+        trace.tensors = self.tensors
         self.back = HandedBack(trace, inputs, self.passed, self.outside, self.world, self.born)
         self.complete = False
 
@@ -180,6 +181,12 @@ class Capture:
         )
 
     # ---- the end --------------------------------------------------------------------------------
+
+    def tensors(self) -> Iterator[Tensor]:
+        """The tensors of this trace that live: arguments, those from outside, and those it made."""
+        yield from (passed.tensor for passed in self.passed.stand_ins.values())
+        yield from (found.tensor for found in self.outside.tensors.values())
+        yield from self.born.alive()
 
     def trusted(self, value: Value) -> Tensor:
         """A tensor for an input of the program."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
@@ -105,6 +105,8 @@ class Trace(Kind):
         """How many kinds of blocks long loops are cut into, so that derivatives keep less."""
         self.longest = 0
         """How many iterations the longest loop has."""
+        self.tensors: Callable[[], Iterable[Any]] = list
+        """The tensors that live now, as far as they are of this trace."""
         self.apart: dict[Storage, Callable[[], BaseException]] = {}  # see writable_now
         self.levels: dict[Any, None] = {}
         """The levels of forward mode that bodies of loops are in."""
@@ -502,7 +504,7 @@ GENERATORS = frozenset({operations.full, np.arange})
 class TracedArray(ArrayMethods):
     """An array whose numbers are not known yet; see the module."""
 
-    __slots__ = ("_seen", "_value", "path", "single", "storage", "trace")
+    __slots__ = ("_scope", "_seen", "_value", "path", "single", "storage", "trace")
     takes_loops = True  # a function that loops over arrays is one statement
     base = None
     kind = property(operator.attrgetter("trace"))
@@ -513,6 +515,7 @@ class TracedArray(ArrayMethods):
         self.path = path
         self._seen = -1
         self._value: Value | None = None
+        self._scope: Scope | None = None
         self.single = False  # NumPy would have returned a scalar, not an array of no dimensions
 
     # ---- state --------------------------------------------------------------------------------
@@ -523,12 +526,22 @@ class TracedArray(ArrayMethods):
         storage = self.storage
         if not self.path:
             return storage.value
-        if self._seen != storage.writes or self._value is None:
+        if self._seen != storage.writes or self._value is None or not self._is_in_reach():
             value = storage.value
             for step in self.path:
                 value = step.look(self.trace, value)
-            self._value, self._seen = value, storage.writes
-        return self._value
+            self._keep(value)
+        return self._value  # type: ignore[return-value]
+
+    def _keep(self, value: Value) -> None:
+        """Remember what a view shows, until it is written, and where that was looked up."""
+        self._value, self._seen = value, self.storage.writes
+        self._scope = self.trace.scopes[-1] if self.trace.scopes else None
+
+    def _is_in_reach(self) -> bool:
+        """Whether what a view shows was looked up here: what a branch makes stays in it."""
+        scope = self._scope
+        return scope is None or any(scope in outer.lineage for outer in self.trace.scopes)
 
     def become(self, value: Value) -> None:
         """Hold another value of this shape and dtype from now on."""
@@ -563,7 +576,7 @@ class TracedArray(ArrayMethods):
         value = function(self.value)
         step = Peek(function, of_array, value.shape, value.dtype)
         view = TracedArray(self.trace, self.storage, (*self.path, step))
-        view._value, view._seen = value, self.storage.writes
+        view._keep(value)
         return view
 
     @property

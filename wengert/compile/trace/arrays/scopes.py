@@ -11,6 +11,7 @@ in each of their iterations, as a row of one more result, and handed to it row b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +52,10 @@ class Scope:
         self.statements: list[Statement] = []
         self.made: dict[Value, Statement] = {}
         self.saved: dict[Value, Value] = {}
+        self.written: dict[Storage, Any] = {}
+        """The memory from outside that the body writes, and what was there before."""
+        self.note: Callable[[Storage], Any] | None = None
+        """What stands in a memory that is about to be written; None where nothing may be."""
 
     def __enter__(self) -> Scope:
         program = self.trace.program
@@ -313,11 +318,14 @@ def check_is_inside(trace: Trace, values: list[Value]) -> None:
 
 
 def writable_now(trace: Trace, storage: Storage) -> Storage:
-    """What is about to be written: nothing of outside, and nothing that eagerly is one memory with
-    others, of which the trace knows what to raise.
+    """What is about to be written: of outside what the body may write, and nothing that eagerly is
+    one memory with others, of which the trace knows what to raise.
     """
-    if trace.scopes and storage.born < trace.scopes[-1].start:
-        raise refuse_write("writes into an array that was made outside of it,")
+    scope = trace.scopes[-1] if trace.scopes else None
+    if scope is not None and storage.born < scope.start and storage not in scope.written:
+        if scope.note is None or trace.kinds:
+            raise refuse_write("writes into an array that was made outside of it,")
+        scope.written[storage] = scope.note(storage)
     if storage in trace.apart:
         raise trace.apart[storage]()
     return storage

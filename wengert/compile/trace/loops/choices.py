@@ -15,10 +15,10 @@ from wengert.compile.program.program import Value
 from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.arrays.scopes import Branch, chosen
 from wengert.compile.trace.loops.layers import all_joined, apart, together
+from wengert.compile.trace.loops.memory import Memory, array_of
 from wengert.compile.trace.loops.repeats import (
     BodyNode,
     Place,
-    array_of,
     edge_to,
     history_of,
     reached,
@@ -123,14 +123,18 @@ def choice(
     `alike` tells of what all have returned how each of the results is made what all others are.
     """
     number = index.astype(np.int64).value
-    branches, returned = [], []
+    branches, returned, memory = [], [], Memory(trace)
     for function in functions:
         branches.append(Branch(trace))
-        with branches[-1]:
+        with branches[-1], memory.branch(branches[-1]):
             returned.append(function())
+    memory.check_apart(x for leaves in returned for x in leaves)
     changes = alike(returned)
     results = []
-    for branch, leaves in zip(branches, returned, strict=True):
+    for branch, leaves, written in zip(branches, returned, memory.results(), strict=True):
         with branch:
             results.append([change(x) for change, x in zip(changes, leaves, strict=True)])
-    return Choice(trace, number, branches, results).outputs()
+            results[-1] += written
+    outputs = Choice(trace, number, branches, results).outputs()
+    memory.put(outputs[len(changes) :], 1)
+    return outputs[: len(changes)]

@@ -26,6 +26,7 @@ from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.arrays.scopes import Scope
 from wengert.compile.trace.arrays.storage import Storage
 from wengert.compile.trace.loops.layers import Layers, apart, joined, layers_of, together
+from wengert.compile.trace.loops.memory import Memory, More, array_of
 from wengert.history import modes
 from wengert.history.location import here
 from wengert.history.node import Node, Output, source
@@ -308,6 +309,8 @@ def carried(inits: list[Any], run: Callable[[list[Layers]], Any]) -> Any:
             return run(layers)
         except Wider as wider:
             layers = wider.layers
+        except More:
+            pass
 
 
 def check_layers(layers: list[Layers], news: list[Any]) -> None:
@@ -337,8 +340,10 @@ def repeated(
     row_layers = list(map(layers_of, xs))
     rows = apart(trace, xs, row_layers, axis=1)
 
+    memory = Memory(trace)
+
     def run(layers: list[Layers]) -> Any:
-        starts = apart(trace, inits, layers)
+        starts, parts = apart(trace, inits, layers), memory.starts()
         scope = Scope(trace, length, () if along is None else along.scope.lineage)
         with scope:
             recorded = Recorded(scope, Entry(), backwards)
@@ -347,18 +352,22 @@ def repeated(
             index = index + first[0] if any(first[1:]) else index
             state = [inside(trace, scope.carries, x, recorded) for x in starts]
             given = [inside(trace, scope.rows, x, recorded, row=True) for x in rows]
-            turn = body(index, together(state, layers), together(given, row_layers))
-            check_layers(layers, turn.state)
-            kinds = layers, list(map(layers_of, turn.rows)), list(map(layers_of, turn.terms))
-            leaves = turn.state, turn.rows, turn.terms
-            state, ys, terms = [apart(trace, *pair) for pair in zip(leaves, kinds, strict=True)]
+            stand_ins = [inside(trace, scope.carries, x, recorded) for x in parts]
+            with memory.held(scope, stand_ins):
+                turn = body(index, together(state, layers), together(given, row_layers))
+                check_layers(layers, turn.state)
+                kinds = layers, list(map(layers_of, turn.rows)), list(map(layers_of, turn.terms))
+                leaves = turn.state, turn.rows, turn.terms
+                state, ys, terms = [apart(trace, *pair) for pair in zip(leaves, kinds, strict=True)]
+                memory.check_apart([*starts, *rows, *state, *ys, *terms])
             terms = [term(trace, scope, t, recorded) for t in terms]
         trace.counters[scope.index] = 0, length - 1
         trace.counters[index.value] = first[1], first[2] + length - 1
-        results = _closed(recorded, starts, rows, [*state, *terms], ys)
-        n, m = len(starts), len(state) + len(terms)
-        parts = results[:n], results[m:], results[n:m]
-        return [together(*x) for x in zip(parts, kinds, (0, 1, 0), strict=True)]
+        results = _closed(recorded, [*starts, *parts], rows, [*state, *memory.news, *terms], ys)
+        n, k, m = len(starts), len(starts) + len(parts), len(starts) + len(parts) + len(terms)
+        memory.put(results[n:k], length)
+        split = results[:n], results[m:], results[k:m]
+        return [together(*x) for x in zip(split, kinds, (0, 1, 0), strict=True)]
 
     return carried(inits, run)
 
@@ -393,10 +402,6 @@ def _with_history(loop: Recorded, arrays: list[TracedArray], insides: list[Any])
         else:
             results.append(wrap(array, Output(node, k) if k else node))
     return results
-
-
-def array_of(x: Any) -> TracedArray:
-    return x._array if isinstance(x, Tensor) else x
 
 
 def history_of(x: Any) -> Any:

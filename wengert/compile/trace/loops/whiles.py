@@ -22,12 +22,12 @@ from wengert.compile.program.program import Program, Statement, Value
 from wengert.compile.trace.arrays.array import Trace
 from wengert.compile.trace.arrays.scopes import Loop, Scope
 from wengert.compile.trace.loops.layers import Layers, apart, layers_of, together
+from wengert.compile.trace.loops.memory import Memory, array_of
 from wengert.compile.trace.loops.repeats import (
     BodyNode,
     Entry,
     Place,
     Recorded,
-    array_of,
     carried,
     check_alike,
     check_layers,
@@ -133,25 +133,31 @@ def until(
 ) -> list[Any]:
     """The state when the test no longer holds: tensors and traced arrays."""
 
+    memory = Memory(trace)
+
     def run(layers: list[Layers]) -> Any:
-        starts = apart(trace, inits, layers)
+        starts, parts = apart(trace, inits, layers), memory.starts()
         scope, asking = Loop(trace, 0), Loop(trace, 0)
         with scope:
             recorded = Recorded(scope, Entry(), False)
-            parts = [inside(trace, scope.carries, x, recorded) for x in starts]
-            state = together(parts, layers)
+            insides = [inside(trace, scope.carries, x, recorded) for x in (*starts, *parts)]
+            state = together(insides[: len(starts)], layers)
         asking.carries = scope.carries
-        with asking, modes.no_grad():
-            holds = array_of(test(state)).value
         try:
-            with scope:
-                after = body(state)
-                check_layers(layers, after)
-                news = apart(trace, after, layers)
+            with memory.held(scope, insides[len(starts) :]):
+                with asking, modes.no_grad():
+                    holds = array_of(test(state)).value
+                with scope:
+                    after = body(state)
+                    check_layers(layers, after)
+                    news = apart(trace, after, layers)
+                    memory.check_apart([*starts, *news])
         except Exception:
             asking.abandon()
             raise
-        return together(_written(recorded, asking, holds, starts, news), layers)
+        news = _written(recorded, asking, holds, [*starts, *parts], [*news, *memory.news])
+        memory.put(news[len(starts) :], 1)
+        return together(news[: len(starts)], layers)
 
     return carried(inits, run)
 

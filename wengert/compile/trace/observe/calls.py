@@ -410,7 +410,7 @@ def _is_excused(frame: types.FrameType | None) -> bool:
     return False
 
 
-_EXCUSED = "warnings", "logging", "traceback", "wengert.compile", "wengert.history.cache"
+_EXCUSED = "warnings", "logging", "traceback", "wengert.compile", "wengert.history"
 
 
 def _is_imported(frame: types.FrameType) -> bool:
