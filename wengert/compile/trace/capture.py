@@ -185,7 +185,7 @@ class Capture:
     def tensors(self) -> Iterator[Tensor]:
         """The tensors of this trace that live: arguments, those from outside, and those it made."""
         yield from (passed.tensor for passed in self.passed.stand_ins.values())
-        yield from (found.tensor for found in self.outside.tensors.values())
+        yield from (entry.tensor for entry in self.outside.tensors.values())
         yield from self.born.alive()
 
     def trusted(self, value: Value) -> Tensor:
@@ -248,7 +248,7 @@ class Capture:
         State that was made in vain is taken away, and what was computed has no numbers.
         """
         self.world.put_back()
-        self.trace.showed = list
+        self.trace.showed = self.trace.tensors = list  # no cycle keeps the capture
         self.trace.homes.clear()  # bodies know their trace: no cycle keeps it
         if not self.complete:
             self.trace.decide = lost
