@@ -51,7 +51,8 @@ class _Grouping:
         self.fuse = fuse
         self.groups = Groups(roles)
         self.phase = 0
-        self.checks: set[int] = set()
+        self.acted: set[int] = set()
+        """What acted last: checks and random draws stay in their order."""
         self.readers: dict[Value, list[Group]] = {}
         # How many statements of its group a value comes after.
         self.depth: dict[Value, int] = {}
@@ -61,11 +62,11 @@ class _Grouping:
         if role in FUSED:
             self._join(s)
         elif role not in ("layout", "source"):
-            earlier = self.checks if s.acts else set()  # what fails first has drawn nothing
+            earlier = self.acted if s.acts else set()
             groups.nodes[s] = groups.order.add(groups.makers(self.roles.sources(s)) | earlier)
-            if role == "check":
-                self.checks.add(groups.nodes[s])
-            else:
+            if s.acts:
+                self.acted = {groups.nodes[s]}
+            if role != "check":
                 self.phase += 1
 
     def _join(self, s: Statement) -> None:
