@@ -27,14 +27,14 @@ def missing(words: list[str]) -> str | None:
         return f"-m takes a module's name, and {name} is a script: leave out -m"
     spec: Any = None
     folders: Any = [str(Path.cwd()), *sys.path]
-    for part in name.split("."):  # none of them is imported here
-        path_of = ".".join(filter(None, [spec and spec.name, part]))
+    parts = name.split(".")
+    for k, part in enumerate(parts):  # none of them is imported here, so each is looked up alone
         below = folders if spec is None else spec.submodule_search_locations or []
-        spec = PathFinder.find_spec(path_of, below) or (None if spec else find_spec(part))
+        spec = PathFinder.find_spec(part, below) or (None if spec else find_spec(part))
         if spec is None:
-            return f"there is no module {path_of}"
+            return f"there is no module {'.'.join(parts[: k + 1])}"
     inside = spec.submodule_search_locations
-    if inside is not None and PathFinder.find_spec(f"{name}.__main__", inside) is None:
+    if inside is not None and PathFinder.find_spec("__main__", inside) is None:
         return f"{name} is a package without __main__.py: name one of its modules"
     return None
 

@@ -48,9 +48,12 @@ def _order(x: Any, axis: int, descending: bool) -> Any:
 
 
 def _first(x: Any, axis: int, k: int, descending: bool) -> Any:
-    """The first k of these indices; of elements that equal the last one, any."""
+    """The first k of these indices; of elements that equal the last one, any.
+
+    Machine code sorts by itself, and would have to call NumPy to divide them.
+    """
     n = x.shape[axis]
-    if 4 * k > n or not k or x.dtype not in _DIVIDED:
+    if type(x) is not np.ndarray or 4 * k > n or not k or x.dtype not in _DIVIDED:
         return np.take(_order(x, axis, descending), np.arange(k), axis)
     place, part = (n - k, slice(n - k, None)) if descending else (k - 1, slice(k))
     inside = (*(slice(None),) * axis, part)
