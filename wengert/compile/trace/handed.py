@@ -70,8 +70,17 @@ class Born:
     def alive(self) -> Iterator[Tensor]:
         for known in list(self._tensors.values()):
             tensor = known()
-            if tensor is not None:
+            if tensor is not None and _has_array(tensor):
                 yield tensor
+
+
+def _has_array(tensor: Tensor) -> bool:
+    """Whether a tensor got an array: an error from outside may have come before that."""
+    try:
+        watch.SLOT.__get__(tensor)
+    except AttributeError:
+        return False
+    return True
 
 
 class HandedBack:
