@@ -179,7 +179,8 @@ def within(x: Any, low: Any, high: Any) -> Any:
 def signature(function: Function) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The names of a function's arguments, in order, and the defaults of those that have one."""
     if isinstance(function, np.ufunc):
-        return tuple("abcd"[: function.nin]) if function.nin > 1 else ("x",), {}
+        letters = map(chr, range(ord("a"), ord("a") + function.nin))
+        return tuple(letters) if function.nin > 1 else ("x",), {}
     written = inspect.unwrap(function, stop=lambda f: hasattr(f, "__signature__"))
     if type(written) is FunctionType and not hasattr(written, "__signature__"):
         return _as_written(written)

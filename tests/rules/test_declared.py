@@ -11,7 +11,6 @@ import scipy.special
 
 import wengert as wg
 from wengert.errors import MissingRuleError
-from wengert.rules.rule import elementwise
 from wengert.sparse.derivatives import sparse_jacobian
 
 RNG = np.random.default_rng(0)
@@ -184,15 +183,51 @@ def test_a_name_that_has_a_meaning_is_refused():
 
 
 def test_a_ufunc_has_a_rule_by_the_same_statement():
-    elementwise(scipy.special.spence, lambda t, x: t * np.log(x) / (1 - x), names="spence")
+    spence = wg.primitive.elementwise(lambda t, x: t * np.log(x) / (1 - x))(scipy.special.spence)
+    assert spence is scipy.special.spence
     x = wg.tensor([0.5, 1.5], dtype=wg.float64, requires_grad=True)
-    y = scipy.special.spence(x)
+    y = spence(x)
     assert type(y.grad_fn).__name__ == "SpenceBackward0"
-    for same in (wg.spence(x), x.spence(), x.clone().spence_(), wg.vmap(scipy.special.spence)(x)):
-        np.testing.assert_array_equal(same.detach(), y.detach())
-    assert wg.autograd.gradcheck(scipy.special.spence, x, check_forward_ad=True)
-    assert wg.autograd.gradgradcheck(wg.spence, x)
-    slope = wg.compile(wg.grad(lambda x: wg.spence(x).sum()))
+    np.testing.assert_array_equal(wg.vmap(spence)(x).detach(), y.detach())
+    assert wg.autograd.gradcheck(spence, x, check_forward_ad=True)
+    assert wg.autograd.gradgradcheck(spence, x)
+    slope = wg.compile(wg.grad(lambda x: spence(x).sum()))
     np.testing.assert_allclose(slope(x.detach()), wg.autograd.grad(y.sum(), x)[0], rtol=1e-14)
-    formula = wg.symbolic.formula(lambda x: scipy.special.spence(x))
+    formula = wg.symbolic.formula(lambda x: spence(x))
     np.testing.assert_allclose(formula.derivative()(0.5), 2 * np.log(0.5))
+
+
+def test_a_ufunc_with_names_or_several_results_is_declared_as_a_function_is():
+    expi = wg.primitive.elementwise(lambda t, x: t * np.exp(x) / x, names="expi")(
+        scipy.special.expi
+    )
+    x = real(3)
+    for same in (wg.expi(x), x.expi(), x.clone().expi_()):
+        np.testing.assert_array_equal(same.detach(), expi(x.detach().numpy()))
+
+    def slopes(x):
+        return np.sin(np.pi * x * x / 2), np.cos(np.pi * x * x / 2)
+
+    # What it is given as rules was called by compiled functions where they could not see it.
+    fresnel = wg.primitive.general(
+        outputs=2,
+        reverse={"x": lambda g, x: sum(a * b for a, b in zip(g, slopes(x), strict=True))},
+        forward={"x": lambda t, x: [t * slope for slope in slopes(x)]},
+    )(scipy.special.fresnel)
+    assert wg.autograd.gradcheck(fresnel, x, check_forward_ad=True, check_batched_grad=True)
+    slope = wg.compile(wg.grad(lambda x: fresnel(x)[1].sum()))
+    np.testing.assert_allclose(slope(x.detach()), slopes(x.detach().numpy())[1], rtol=1e-14)
+
+
+def test_a_ufunc_that_a_rule_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match=r"exp: it has a rule already.*def f\(x\): return"):
+        wg.primitive.elementwise(lambda t, y: t * y)(np.exp)
+    special, elementwise = scipy.special, wg.primitive.elementwise
+    for declare, ufunc, message in (
+        (elementwise(lambda t: t), special.sici, r"outputs=2\)"),
+        (wg.primitive.linear(lambda g: g), np.vecdot, r"it works on \(n\),\(n\)->\(\)"),
+        (elementwise(lambda t: t, opaque=True), special.expi, "Leave out opaque and result"),
+        (elementwise(lambda t, c: t), special.ellipeinc, "the rule for a asks for 'c'"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            declare(ufunc)

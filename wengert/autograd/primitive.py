@@ -9,6 +9,10 @@ rule like those: recorded by the engine, read in both directions and to every or
 vmap, and captured by the compiler. They serve where the body is not NumPy code (a SciPy routine, a
 solver, a library of somebody else's), where the derivative of the formula is inaccurate or costly,
 and where another derivative is wanted than the true one (a straight-through estimator, say).
+
+A ufunc, which asks its arguments by itself what it means, is declared as it is:
+
+    wg.primitive.elementwise(lambda t, y: t * y * (1 - y))(scipy.special.expit)
 """
 
 from __future__ import annotations
@@ -21,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import Function, as_array
+from wengert.dispatch import Function, as_array, signature
 from wengert.dispatch import primitive as dispatchable
 from wengert.errors import BatchingError, MissingRuleError, ShapeError, TracingError
-from wengert.rules.rule import Family, Lambda, no_forward, register
+from wengert.rules.rule import RULES, Family, Lambda, no_forward, register
 from wengert.rules.shapes import astype
 from wengert.tensor import Tensor
 
@@ -52,13 +56,15 @@ def elementwise(
     calls it with all examples at once. `result`, a function of the same arguments, returns an array
     of the result's shape and dtype; without it the compiler calls the function itself, on zeros.
 
+    A ufunc is declared as it is, for all who call it, and may be somebody else's.
+
     `names`, separated by spaces, are for tensors: names="logistic" makes `wengert.logistic(x)`,
     with `out=`, the method `x.logistic()`, and, if the function is `inplace`, `x.logistic_()`. They
     say of themselves what the function's docstring says.
 
     Errors: TypeError if a lambda asks for what the function does not have, or the function's
-    arguments have no names; ValueError if a name has a meaning already; ShapeError when called, if
-    the result has not the broadcast shape.
+    arguments have no names; ValueError if a name has a meaning already, or a ufunc a rule;
+    ShapeError when called, if the result has not the broadcast shape.
 
     >>> import wengert as wg
     >>> @elementwise(lambda t, y: t * y * (1 - y))
@@ -147,7 +153,7 @@ def general(
     """
 
     def decorate(function: Function) -> Function:
-        head = _Head("general", function)
+        head = _Head("general", function, outputs)
         for one, other in (("reverse", "forward"), ("forward", "reverse")):
             given, beside = (reverse, forward) if one == "reverse" else (forward, reverse)
             if given is None or beside is None:
@@ -158,12 +164,10 @@ def general(
                     f"directions are stated: add {other}={{{name!r}: lambda "
                     f"{'t' if other == 'forward' else 'g'}, ...: ...}}."
                 )
-        if type(outputs) is not int or outputs < 1:
-            raise TypeError(f"{head.what}: outputs is a number of outputs, not {outputs!r}")
         head.options |= {"names": names, "inplace": inplace, "axes": head.axes(axis)}
         pulls = head.checked(reverse, "reverse")
         pushes = None if forward is None else head.checked(forward, "forward")
-        return head.register(pulls, pushes, opaque, result, outputs)
+        return head.register(pulls, pushes, opaque, result)
 
     return decorate
 
@@ -171,7 +175,7 @@ def general(
 class _Head:
     """A function to be declared: the names of its arguments, and the checks of its rules."""
 
-    def __init__(self, family: Family, function: Any) -> None:
+    def __init__(self, family: Family, function: Any, outputs: int = 1) -> None:
         if not callable(function):
             raise TypeError(
                 f"@{family} takes the rules first, as in @{family}(lambda t, x: ...), and then a "
@@ -180,14 +184,34 @@ class _Head:
         self.family = family
         self.function = function
         self.what = f"@{family} of {getattr(function, '__name__', type(function).__name__)}"
-        self.names = self._arguments()
+        if type(outputs) is not int or outputs < 1:
+            raise TypeError(f"{self.what}: outputs is a number of outputs, not {outputs!r}")
+        self.outputs = outputs
+        self.ufunc = isinstance(function, np.ufunc)
+        self.names = self._of_ufunc() if self.ufunc else self._arguments()
         self.constants: list[str] = []
         self.options: dict[str, Any] = {}
 
+    def _of_ufunc(self) -> tuple[str, ...]:
+        if self.function in RULES:
+            raise ValueError(
+                f"{self.what}: it has a rule already, which holds everywhere. For another "
+                "derivative of your own write a function around it: def f(x): return ..."
+            )
+        if self.function.signature is not None:
+            raise TypeError(
+                f"{self.what}: it works on {self.function.signature}, not on elements. Write a "
+                "function around it: def f(x): return ..."
+            )
+        if self.function.nout != self.outputs:
+            raise TypeError(
+                f"{self.what}: it returns {self.function.nout} array(s), not {self.outputs}. "
+                f"Declare it with wengert.primitive.general(..., outputs={self.function.nout})."
+            )
+        return signature(self.function)[0]
+
     def _arguments(self) -> tuple[str, ...]:
         try:
-            if isinstance(self.function, np.ufunc):  # a, b and out, whatever its document says
-                raise TypeError
             parameters = inspect.signature(self.function).parameters
         except (ValueError, TypeError):
             raise TypeError(
@@ -269,7 +293,6 @@ class _Head:
         forward: dict[str, Lambda] | None,
         opaque: bool,
         result: Function | None,
-        outputs: int = 1,
     ) -> Function:
         """The function that dispatches, with its rule in the table."""
         if not reverse:
@@ -279,12 +302,12 @@ class _Head:
                 if self.names
                 else f"{self.what}: it has no arguments, so there is nothing to differentiate."
             )
-        primitive = dispatchable(self._body(outputs), opaque=opaque, result=result)
+        primitive = self._dispatching(opaque, result)
         reverse = {n: self._guarded(rule, n) for n, rule in reverse.items()}
         if forward is None:
             forward = {n: no_forward(primitive, n) for n in reverse}
         elif self.family != "elementwise":
-            forward = {n: self._guarded(rule, "y", outputs) for n, rule in forward.items()}
+            forward = {n: self._guarded(rule, "y") for n, rule in forward.items()}
         others = tuple(n for n in self.names if n not in reverse)
         register(
             primitive,
@@ -293,7 +316,7 @@ class _Head:
             forward,
             self.names,
             re.sub(r"\W", "", "".join(p.capitalize() for p in primitive.__name__.split("_"))),
-            outputs=outputs,
+            outputs=self.outputs,
             constants=others,
             unstated=tuple(n for n in others if n not in self.constants),
             doc=inspect.cleandoc(primitive.__doc__ or ""),
@@ -301,7 +324,16 @@ class _Head:
         )
         return primitive
 
-    def _guarded(self, rule: Lambda, target: str, outputs: int = 1) -> Lambda:
+    def _dispatching(self, opaque: bool, result: Function | None) -> Function:
+        if not self.ufunc:
+            return dispatchable(self._body(), opaque=opaque, result=result)
+        if opaque or result is not None:
+            raise TypeError(
+                f"{self.what}: it is opaque, and its result is known. Leave out opaque and result."
+            )
+        return self.function
+
+    def _guarded(self, rule: Lambda, target: str) -> Lambda:
         """The lambda, with a check that a (co)tangent has the shape of its primal.
 
         It gets the dtype of that. An elementwise rule's cotangent is not summed yet.
@@ -314,7 +346,7 @@ class _Head:
         given = len(names) - 1
         names += [n for n in facts if n not in names]
         at = [names.index(n) - 1 for n in facts]
-        unsummed = self.family == "elementwise"
+        unsummed, outputs = self.family == "elementwise", self.outputs
 
         def guarded(g: Any, *values: Any) -> Any:
             derivative = rule(g, *values[:given])
@@ -337,9 +369,9 @@ class _Head:
         )
         return guarded
 
-    def _body(self, outputs: int) -> Function:
+    def _body(self) -> Function:
         """The function, with what it returns made arrays."""
-        function, what, names = self.function, self.what, self.names
+        function, what, names, outputs = self.function, self.what, self.names, self.outputs
         broadcasts = self.family == "elementwise"
 
         def body(*args: Any, **kwargs: Any) -> Any:

@@ -97,6 +97,17 @@ def _inside(function: Any, *args: Any, **kwargs: Any) -> Any:
     return _wrapped(function(*_unwrapped(args), **{k: _unwrapped(v) for k, v in kwargs.items()}))
 
 
+def _declared(function: Any) -> str:
+    """How a rule is given to a function of somebody else's."""
+    if isinstance(function, np.ufunc) and function.signature is None:
+        one = "elementwise" if function.nout == 1 else "general"
+        return f"wengert.primitive.{one}(...)({name_of(function)})"
+    return (
+        "a function of your own that calls it, with @wengert.primitive.elementwise, linear or "
+        "general"
+    )
+
+
 def _without_rule(function: Any, *args: Any, **kwargs: Any) -> Any:
     tensors = _tensors(args, kwargs)
     tracked = modes.is_grad_enabled() and any(x.requires_grad for x in tensors)
@@ -104,9 +115,8 @@ def _without_rule(function: Any, *args: Any, **kwargs: Any) -> Any:
         has = "requires grad" if tracked else "carries a tangent"
         raise MissingRuleError(
             f"{name_of(function)} has no derivative rule, and an argument {has}. Write it "
-            "with functions that have one, give it a rule (a function of your own that calls it, "
-            "with @wengert.primitive.elementwise, linear or general), or pass x.detach() if no "
-            "derivative is wanted."
+            f"with functions that have one, give it a rule ({_declared(function)}), or pass "
+            "x.detach() if no derivative is wanted."
         )
     if writes(function) and isinstance(args[0], Tensor):
         inplace.refuse(args[0])

@@ -158,6 +158,8 @@ def _parts(x: Any) -> Iterable[Any]:
         return gc.get_referents(x)
     if type(x) is FunctionType:
         return (*map(held_in, x.__closure__ or ()), *vars(x).values(), RULES.get(x))
+    if type(x) is np.ufunc:
+        return (RULES.get(x),)  # which may be the user's
     if isinstance(x, type):
         return (*vars(x).values(), *x.__mro__, type(x)) if is_of_user(x) else ()
     if isinstance(x, _ARRAYS):
