@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compile import uncollected as module
 from wengert.compile.backend import using
 from wengert.compile.llvm.backend import LLVM
-from wengert.compile.uncollected import NEVER, uncollected
+from wengert.history import uncollected as module
+from wengert.history.uncollected import NEVER, uncollected
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from wengert.autograd.operands import unsuited
 from wengert.compile.backend import Backend, backend
 from wengert.compile.plan.plan import Call, Layout, Plan, Table, numbered
 from wengert.compile.program.program import Program, Statement, Value, mapped
-from wengert.compile.uncollected import uncollected
+from wengert.history.uncollected import uncollected
 
 # One class for all: each is a cycle, which would wait for the collector.
 _BODY = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)

@@ -29,9 +29,9 @@ from wengert.compile.trace.world.places import (
     is_outside,
     same,
 )
-from wengert.compile.uncollected import uncollected
 from wengert.history import modes
 from wengert.history.node import SharedCell
+from wengert.history.uncollected import uncollected
 from wengert.tensor import INFERENCE, Tensor, cell_of, may_record, wrap
 
 
