@@ -9,6 +9,13 @@ tensor([2., 4.])
 
 # The names are written out, so that a reader and a linter can find them; many of them are
 # PyTorch's names for what Python calls otherwise (bool, float, sum, max, ...).
+#
+# ruff: noqa: E402  # collections of garbage are a tenth of the time that it takes to import them
+
+from wengert.history import uncollected as _uncollected
+
+_importing = _uncollected.uncollected()  # if an import fails it ends with this module
+_importing.__enter__()
 
 import sys as _sys
 import warnings as _warnings
@@ -688,6 +695,8 @@ for _name in ("compile", "explain"):
     del globals()[_name]
 _declared.FRONT.append(_sys.modules[__name__])  # it has the names of rules that are added later
 _later, __dir__ = _imports.later(__name__)
+_importing.__exit__(None, None, None)
+del _importing
 
 
 def __getattr__(name: str) -> _Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -56,7 +57,9 @@ def test_the_threshold_comes_back_after_an_error_and_after_the_outermost_of_seve
     assert is_as_before()
 
 
-def test_the_last_of_several_threads_to_end_sets_the_threshold_back() -> None:
+@contextlib.contextmanager
+def at_work_elsewhere() -> Iterator[None]:
+    """Another thread has begun such work; it ends with the block."""
     begun, go = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -65,12 +68,18 @@ def test_the_last_of_several_threads_to_end_sets_the_threshold_back() -> None:
             assert go.wait(60)
 
     thread = threading.Thread(target=work)
-    with uncollected():
-        thread.start()
-        assert begun.wait(60)
-    assert gc.get_threshold()[0] == NEVER
+    thread.start()
+    assert begun.wait(60)
+    yield
     go.set()
     thread.join(60)
+
+
+def test_the_last_of_several_threads_to_end_sets_the_threshold_back() -> None:
+    with contextlib.ExitStack() as later:
+        with uncollected():
+            later.enter_context(at_work_elsewhere())
+        assert gc.get_threshold()[0] == NEVER
     assert is_as_before()
 
 
@@ -122,20 +131,26 @@ def test_an_interrupt_at_any_line_leaves_nothing_that_the_next_work_does_not_men
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_child_collects_though_another_thread_of_its_parent_was_at_work() -> None:
-    begun, go = threading.Event(), threading.Event()
+    with at_work_elsewhere():
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if is_as_before() else 1)
+        assert os.waitpid(child, 0)[1] == 0
 
-    def work() -> None:
-        with uncollected():
-            begun.set()
-            assert go.wait(60)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    assert begun.wait(60)
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if is_as_before() else 1)
-    go.set()
-    thread.join(60)
-    assert os.waitpid(child, 0)[1] == 0
-    assert is_as_before()
+def test_importing_leaves_the_collector_as_it_was_also_if_it_fails() -> None:
+    program = """
+import gc, sys
+gc.set_threshold(321, 7, 9)
+sys.modules["wengert.tensor"] = None
+try:
+    import wengert
+except ImportError:
+    pass
+assert gc.get_threshold()[:2] == (321, 7), gc.get_threshold()
+for name in [name for name in sys.modules if name.startswith("wengert")]:
+    del sys.modules[name]
+import wengert
+assert gc.get_threshold()[:2] == (321, 7), gc.get_threshold()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

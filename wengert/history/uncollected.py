@@ -1,4 +1,4 @@
-"""Work without collections of garbage: a compilation makes a million objects, and needs them all.
+"""Work without collections of garbage: a compilation or an import needs all objects that it makes.
 
 A collection looks through what lives, again and again while more is made. What is set aside is the
 threshold that starts collections, not whether they are on: `gc.isenabled`, `gc.disable` and
