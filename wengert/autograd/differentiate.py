@@ -68,7 +68,7 @@ def backward(
     `.grad` of a leaf has changed.
     """
     retain = create_graph if retain_graph is None else retain_graph
-    usual = not create_graph and inputs is None and not engine.on_tensors()
+    usual = not (create_graph or modes.pushing) and inputs is None
     seed = _usual_seed(tensors, grad_tensors) if usual else None
     if seed is not None and (edge := edge_of(tensors)) is not None:
         if edge.direct is not SETTLES or not engine.settled(edge, seed, retain):

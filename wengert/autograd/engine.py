@@ -411,7 +411,7 @@ MAX_NESTED = 20
 
 def on_tensors() -> bool:
     """Whether this thread is inside of a level of forward mode, where sweeps run on Tensors."""
-    return modes.pushing > 0 and bool(modes.current().duals)
+    return bool(modes.pushing and modes.current().duals)
 
 
 def quietly(function: Callable[..., Any], *args: Any) -> Any:

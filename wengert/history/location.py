@@ -52,8 +52,12 @@ def user_frame(frame: FrameType) -> FrameType:
 
 def here() -> tuple[CodeType, int]:
     """The user's current line, as cheaply as it can be kept: a code object and an offset."""
-    frame = user_frame(sys._getframe(1))
-    return frame.f_code, frame.f_lasti
+    frame = sys._getframe(1)
+    code = frame.f_code
+    if INTERNAL.get(code.co_filename, True):
+        frame = user_frame(frame)
+        code = frame.f_code
+    return code, frame.f_lasti
 
 
 def function_of_scipy(frame: FrameType | None) -> str | None:

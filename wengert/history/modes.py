@@ -1,7 +1,7 @@
 """Whether operations are recorded: the modes of autograd, per thread.
 
-The eager path asks one question, `if modes.special:`, an integer that counts the threads whose
-state is not the default one. Everything rare hides behind it.
+The eager path asks one question, `if modes.special:`, whether there is a thread whose state is not
+the default one. Everything rare hides behind it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self, TypeVar, overload
 
-from wengert.history import forks
-
-special = 0
-"""How many threads are in a state other than the default. Zero means: record, nothing unusual."""
-pushing = 0
-"""How many threads are inside of a level of forward mode."""
+special: set[int] = set()
+"""The threads in a state other than the default. None of them means: record, nothing unusual."""
+pushing: set[int] = set()
+"""The threads inside of a level of forward mode."""
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,29 +44,18 @@ NO_GRAD = State(grad=False)
 INFERENCE = State(grad=False, inference=True)
 ORDINARY = DEFAULT, NO_GRAD, INFERENCE
 """States that are one object each, however they came to be."""
-# Not renewed: in a child the shares of the lost threads die before that, and take it.
-_lock = forks.waited_for(threading.RLock())
-_special: set[int] = set()
-_pushing: set[int] = set()
-"""Numbers of the threads that are counted."""
 
 
 class _Share:
-    """What one thread adds to the counts. It may end in any mode, and takes its share along."""
+    """What one thread has in the sets. It may end in any mode, and takes its share along."""
 
     def settle(self, state: State) -> None:
-        """Count this thread as its state says.
+        """Have this thread in the sets as its state says.
 
-        What is counted are members of sets, so to do it again does no harm: after an interrupt in
-        between, the next time puts it right.
+        To do it again does no harm: after an interrupt in between, the next time puts it right.
         """
-        global special, pushing
-        with _lock:
-            (_special.discard if state is DEFAULT else _special.add)(id(self))
-            special = len(_special)
-            if pushing or state.duals:
-                (_pushing.add if state.duals else _pushing.discard)(id(self))
-                pushing = len(_pushing)
+        (special.discard if state is DEFAULT else special.add)(id(self))
+        (pushing.add if state.duals else pushing.discard)(id(self))
 
     def __del__(self) -> None:
         if special:
@@ -91,24 +78,25 @@ def current() -> State:
 
 def enter(state: State) -> State:
     """Make `state` this thread's state; gives back the one it replaces."""
-    before: State = THREAD.state
+    thread = THREAD
+    before: State = thread.state
     if state is before:
         return before
     if state is not DEFAULT and state is not NO_GRAD and state in ORDINARY:
         state = ORDINARY[ORDINARY.index(state)]
-    # Counted for as long as the state may be another one, wherever an interrupt comes in between.
+    # In the sets for as long as the state may be another one, wherever an interrupt comes between.
     # Most have the same levels: none.
     levels = state.duals is not before.duals and bool(state.duals) != bool(before.duals)
     if state is not DEFAULT and (before is DEFAULT or levels):
-        THREAD.share.settle(state)
-    THREAD.state = state
+        thread.share.settle(state)
+    thread.state = state
     if state is DEFAULT:
-        THREAD.share.settle(state)
+        thread.share.settle(state)
     return before
 
 
 def settle() -> None:
-    """Count this thread as its state says, after an interrupt that may have come in between."""
+    """Have this thread in the sets as its state says, after an interrupt in between."""
     THREAD.share.settle(THREAD.state)
 
 

@@ -161,7 +161,7 @@ def _guards(spec: Any, flat: list[Any]) -> Iterator[Guard]:
     if modes.special:
         yield Guard(Attribute(modes.THREAD, "state"), modes.current())
     else:
-        yield Guard(Item(vars(modes), "special"), 0)
+        yield Guard(Length(modes.special), 0)
     yield Guard(Length(watch.CAPTURES), 0)
     yield Guard(Arithmetic(), True)
     yield Guard(Item(vars(dtypes), "_default"), dtypes.get_default_dtype())
