@@ -24,6 +24,7 @@ from wengert.compile.program.passes.common import key, merged
 from wengert.compile.program.passes.dead import dead
 from wengert.compile.program.passes.rewrite import Rules, rewrite
 from wengert.compile.program.passes.waits import waits
+from wengert.compile.program.passes.zeros import blocks_of_products
 from wengert.compile.program.program import Program
 
 RULES = Rules(
@@ -61,6 +62,8 @@ def finish(program: Program) -> Program:
     """
     if columns(program):
         _run(program, _walk, dead, _walk, dead)
+    if blocks_of_products(program):
+        check(program)
     if waits(program):
         check(program)
     return program
