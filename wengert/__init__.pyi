@@ -157,7 +157,7 @@ def narrow_copy(input: _TensorLike, dim: builtins.int, start: _Any, length: buil
     """As `narrow`, but a copy."""
 def permute_copy(input: _TensorLike, *axes: _Any, dims: _Ints | None = None, out: _Out | None = None) -> _Tensor:
     """As `permute`, but a copy."""
-def select_copy(input: _TensorLike, dim: builtins.int, index: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
+def select_copy(input: _TensorLike, dim: builtins.int, index: builtins.int, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """As `select`, but a copy."""
 def slice_copy(input: _TensorLike, dim: builtins.int = 0, start: _Any = None, end: _Any = None, step: builtins.int = 1, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """As `x[start:end:step]`, but a copy."""
@@ -609,8 +609,8 @@ def rand_like(input: _TensorLike, *, generator: wengert.functions.random.Generat
     """Random numbers, uniform on [0, 1), in the shape and dtype of `input`."""
 def randint(low: _Any, high: _Any = None, size: _Ints | None = None, *, generator: wengert.functions.random.Generator | None = None, dtype: _Dtype | None = ..., device: _Any = None, requires_grad: _Any = False, layout: _Any = None, pin_memory: _Any = False, out: _Out | None = None) -> _Tensor:
     """Random integers from `low` (0 if left out) up to but not including `high`."""
-def randint_like(input: _TensorLike, low: _Any = 0, high: _Any = None, *, dtype: _Dtype | None = None, **options: _Any) -> _Tensor:
-    """Random integers in the shape and dtype of `input`."""
+def randint_like(input: _TensorLike, low: _Any = None, high: _Any = None, *, dtype: _Dtype | None = None, **options: _Any) -> _Tensor:
+    """Random integers in the shape and dtype of `input`, from `low` (0) up to `high`."""
 def randn(*sizes: _Ints, generator: wengert.functions.random.Generator | None = None, dtype: _Dtype | None = ..., device: _Any = None, requires_grad: _Any = False, layout: _Any = None, pin_memory: _Any = False, out: _Out | None = None, size: _Ints = ...) -> _Tensor:
     """Random numbers, standard normal."""
 def randn_like(input: _TensorLike, *, generator: wengert.functions.random.Generator | None = None, dtype: _Dtype | None = None, device: _Any = None, requires_grad: builtins.bool = False, layout: _Any = None, pin_memory: builtins.bool = False, memory_format: _Any = None) -> _Tensor:
@@ -679,7 +679,7 @@ def nanmean(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | No
     """The mean of the elements that are not NaN."""
 def nansum(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The sum of the elements that are not NaN."""
-def norm(input: _TensorLike, p: _Any = 'fro', dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, dtype: _Dtype | None = None, *, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
+def norm(input: _TensorLike, p: builtins.float | builtins.str | None = 'fro', dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, dtype: _Dtype | None = None, *, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The p-norm of the elements, over all or some dimensions; "fro" is the Euclidean one, "nuc" the sum of a matrix's singular values. At 0 the gradient is 0."""
 def nuclear_norm(input: _TensorLike, dim: _Any = None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The sum of a matrix's singular values."""
@@ -715,7 +715,7 @@ def nonzero_static(input: _TensorLike, *, size: builtins.int = ..., fill_value: 
     """The indices of the elements that are not zero in a fixed number of rows, cut or filled up."""
 def put(input: _TensorLike, index: _TensorLike, source: _TensorLike, accumulate: builtins.bool = False) -> _Tensor:
     """`input` with elements of its flattened form replaced, or with the source added to them."""
-def scatter(input: _TensorLike, dim: builtins.int, index: _TensorLike, src: _TensorLike | None = None, *, value: _TensorLike | None = None, reduce: builtins.str | None = None, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
+def scatter(input: _TensorLike, dim: builtins.int, index: _TensorLike, src: _Tensor | builtins.float | None = None, *, value: _TensorLike | None = None, reduce: builtins.str | None = None, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """`out[index[i][j]][j] = src[i][j]` for dim 0, the rest as in `input`; "add" or "multiply" instead."""
 def scatter_add(input: _TensorLike, dim: builtins.int, index: _TensorLike, src: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """`out[index[i][j]][j] += src[i][j]` for dim 0: `gather` transposed, added to `input`."""
@@ -781,7 +781,7 @@ def roll(input: _TensorLike, shifts: _Ints, dims: _Ints | None = None) -> _Tenso
     """Elements shifted along dimensions; those that fall off come back at the other end."""
 def rot90(input: _TensorLike, k: builtins.int = 1, dims: _Sequence[builtins.int] = ...) -> _Tensor:
     """Turned by k quarter turns from the first of two dimensions towards the second."""
-def select(input: _TensorLike, dim: builtins.int, index: _TensorLike) -> _Tensor:
+def select(input: _TensorLike, dim: builtins.int, index: builtins.int) -> _Tensor:
     """The slice number `index` along `dim`, without that dimension: a view."""
 def squeeze(input: _TensorLike, dim: _Any = None, *, axis: _Any = None) -> _Tensor:
     """Without the dimensions of size 1, or those of `dim` that have it."""

@@ -48,8 +48,7 @@ def get_default_dtype() -> np.dtype[Any]:
 def set_default_dtype(dtype: Any) -> None:
     """Make `dtype`, a floating-point one, the default; TypeError otherwise."""
     global _default
-    dtype = np.dtype(dtype)
-    if not is_floating(dtype):
+    if isinstance(dtype, str) or not is_floating(dtype := np.dtype(dtype)):
         raise TypeError(
             f"only floating-point types are supported as the default dtype, got {dtype}. "
             "Try wengert.float32 or wengert.float64."

@@ -336,6 +336,24 @@ REFUSED = {
     "shuffled by 0": lambda t: t.nn.functional.pixel_shuffle(t.ones(1, 4, 2, 2), 0),
     "no channels side by side": lambda t: t.nn.functional.local_response_norm(t.ones(1, 2, 3), 0),
     "a number for a mode": lambda t: t.nn.functional.pad(t.ones(1, 2, 3), (1, 1), 3),
+    "shapes that do not fit, beside a bias that is None": (
+        lambda t: t.nn.functional.linear(t.ones(2, 3), t.ones(4, 5))
+    ),
+    "a default dtype that is a word, which NumPy has": lambda t: t.set_default_dtype("a word"),
+    "what no tensor can be made of": lambda t: t.tensor({1: 2}),
+    "an image without its first dimensions": lambda t: t.nn.functional.interpolate(t.ones(4), 2),
+    "noise on integers": lambda t: t.nn.functional.gumbel_softmax(t.ones(3).long()),
+    "a layer of a negative size": lambda t: t.nn.Linear(2, -1),
+    "bits of floats": lambda t: t.bitwise_not(t.ones(2)),
+    "numbers that do not fill the last size": lambda t: t.ones(3).view(t.float64),
+    "blocks that are no matrices": lambda t: t.block_diag(t.ones(2, 2, 2)),
+    "grids of a matrix, which was flattened": lambda t: t.meshgrid(t.ones(2, 2), indexing="ij"),
+    "products of a matrix, which was flattened": lambda t: t.cartesian_prod(
+        t.ones(2, 2), t.ones(2)
+    ),
+    "choices from the rows of a matrix": lambda t: t.combinations(t.ones(2, 2)),
+    "complex numbers of integers": lambda t: t.complex(t.ones(2).long(), t.ones(2).long()),
+    "polar coordinates of two dtypes": lambda t: t.polar(t.ones(2), t.ones(2).double()),
     "two sizes for three dimensions": lambda t: t.nn.functional.interpolate(
         t.ones(1, 1, 2, 2, 2), size=(3, 3), mode="bilinear"
     ),

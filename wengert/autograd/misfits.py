@@ -121,12 +121,18 @@ def _unfit(
             if kind == _TENSOR or (name in TENSORS and (not kind or "Tensor" in kind)):
                 if not _taken(name, value, given, defaults, kind):
                     yield name, "a Tensor", " Make one with wengert.tensor(...)."
-            elif type(value) is str and name not in WORDS and not _is_word(kind):
+            elif (value is None and not _may_be_none(name, defaults, kind)) or (
+                type(value) is str and name not in WORDS and not _is_word(kind)
+            ):
                 wanted = kind.removesuffix(" | None")
                 yield name, wanted if wanted in ("bool", "int") else _SOME, ""
 
 
 _TENSOR, _SOME = "wengert.tensor.Tensor", "a number or a sequence of them"
+
+
+def _may_be_none(name: str, defaults: dict[str, Any], kind: str) -> bool:
+    return name in WORDS or "None" in kind or defaults.get(name, 0) is None
 
 
 def _is_word(kind: str) -> bool:
@@ -136,10 +142,10 @@ def _is_word(kind: str) -> bool:
 def _taken(name: str, value: Any, given: Any, defaults: Any, kind: str) -> bool:
     """Whether a value that is no tensor may stand for this one."""
     if value is None:
-        return "None" in kind or defaults.get(name, 0) is None
+        return _may_be_none(name, defaults, kind)
     if type(value) in NUMBERS:
         if kind == _TENSOR:
             return False
         beside = name in ("input", "condition") and not NUMBERS_BESIDE.isdisjoint(given)
-        return name in NUMBERS_TOO or beside
+        return name in NUMBERS_TOO or "float" in kind or beside
     return "Sequence" in kind

@@ -81,6 +81,12 @@ def unsuited(rule: Rule | str, error: Exception, operands: tuple[Any, ...]) -> E
             "Integers to negative integer powers are not allowed: they would not be integers. Make "
             "one a float, as in x.float() ** y."
         )
+    strangers = [x for x in operands if x is None or isinstance(x, (str, bytes, dict, set))]
+    if strangers and len(shapes) < 2:
+        return TypeError(
+            f"{rule} takes tensors, but got {type(strangers[0]).__name__}. Make one with "
+            "wengert.tensor(...)."
+        )
     if isinstance(error, IndexError) or len(shapes) < 2:
         return error if isinstance(error, IndexError) else ShapeError(f"{rule}: {error}")
     listed = " and ".join(map(str, shapes))

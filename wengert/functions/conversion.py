@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.dispatch import known
+from wengert.errors import DtypeError
 from wengert.tensor import Tensor
 
 _PYTHON = {bool: dtypes.bool, int: dtypes.int64}
@@ -102,7 +103,7 @@ def _nested(data: Any, kinds: set[Any]) -> Any:
         hint = "build a tensor from list(d.values())"
     elif isinstance(data, numbers.Number):
         hint = "convert it with float(...)"
-    raise TypeError(
+    raise DtypeError(
         f"Could not infer dtype of {type(data).__name__}: cannot make a tensor of it; {hint}."
     )
 

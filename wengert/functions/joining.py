@@ -130,6 +130,7 @@ def column_stack(tensors: Any) -> Tensor:
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal."""
     blocks = [atleast_2d(x) for x in only_tensors(tensors)]
+    _at_most("block_diag", blocks, 2)
     if not blocks:
         return wrap(np.zeros((1, 0), get_default_dtype()))
     width = sum(x.shape[1] for x in blocks)
@@ -140,6 +141,15 @@ def block_diag(*tensors: Any) -> Tensor:
         rows.append(cat([left, x, right], 1))
         before += m
     return cat(rows, 0)
+
+
+def _at_most(name: str, tensors: Sequence[Tensor], dims: int) -> None:
+    for i, x in enumerate(tensors):
+        if x.ndim > dims:
+            raise ShapeError(
+                f"{name}: tensors must have {dims} or fewer dimensions, but number {i} has shape "
+                f"{list(x.shape)}. Use x.flatten() of each where vectors are meant."
+            )
 
 
 def cartesian_prod(*tensors: Any) -> Tensor:
@@ -153,9 +163,12 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 @of_tensors(1)
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All ways to choose r elements of a vector, as rows."""
+    _at_most("combinations", [input], 1)
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     places = list(choose(range(len(input)), r))
-    return input[wrap(np.array(places, np.int64).reshape(-1, r))]
+    return input[wrap(np.array(places, np.int64).reshape(-1, r))] if r else input[:0]
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
@@ -167,7 +180,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         if len(tensors) == 1 and isinstance(tensors[0], (list, tuple))
         else list(tensors)
     )
-    items = [tensor_of(x, "tensors").reshape(-1) for x in items]
+    items = [tensor_of(x, "tensors") for x in items]
+    _at_most("meshgrid", items, 1)
+    items = [x.reshape(-1) for x in items]
     one_dtype("meshgrid", items)
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(

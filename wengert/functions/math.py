@@ -532,6 +532,7 @@ def angle(input: Any) -> Tensor:
 
 @takes_out
 @of_tensors(2)
+@refuses(real="biuc", imag="biuc")
 def complex(real: Any, imag: Any) -> Tensor:
     """real + i imag, from two tensors of one floating dtype."""
     real, imag = tensor_of(real, "real"), tensor_of(imag, "imag")
@@ -544,7 +545,7 @@ def complex(real: Any, imag: Any) -> Tensor:
 
 
 @takes_out
-@of_tensors(2)
+@of_tensors(2, alike=True)
 @refuses(abs="biuc", angle="biuc")
 def polar(abs: Any, angle: Any) -> Tensor:
     """abs * exp(i angle)."""

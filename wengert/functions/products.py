@@ -255,6 +255,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
     a, b = tensor_of(a, "a"), tensor_of(b, "b")
     if isinstance(dims, Tensor):
         dims = dims.tolist()
+    if not isinstance(dims, (int, list, tuple)):
+        raise RuntimeError(f"tensordot expects dims to be int or two lists, got dims={dims}")
     if not isinstance(dims, int):
         dims = tuple([side] if isinstance(side, int) else list(side) for side in dims)
     if isinstance(dims, int):

@@ -364,6 +364,8 @@ def randint(
         raise RuntimeError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
+    if dtype == dtypes.bool and not 0 <= low < high <= 2:
+        raise RuntimeError(f"from={low} and to={high} are out of bounds for bool")
     array = numbers_of(generator).integers(low, high, shape_of((size,)), np.int64)
     return as_array(array).astype(dtypes.int64 if dtype is None else dtype)
 
@@ -371,11 +373,13 @@ def randint(
 @of_tensors(1)
 @refuses(input="c")
 def randint_like(
-    input: Any, low: Any = 0, high: Any = None, *, dtype: Any = None, **options: Any
+    input: Any, low: Any = None, high: Any = None, *, dtype: Any = None, **options: Any
 ) -> Tensor:
-    """Random integers in the shape and dtype of `input`."""
+    """Random integers in the shape and dtype of `input`, from `low` (0) up to `high`."""
+    if low is high is None:
+        raise TypeError("randint_like() takes (input, [low,] high): e.g. randint_like(x, 10)")
     options.pop("memory_format", None)
-    low, high = (0, low) if high is None else (low, high)
+    low, high = (0, low) if high is None else (low or 0, high)
     return randint(low, high, tuple(input.shape), dtype=dtype or input.dtype, **options)
 
 

@@ -53,6 +53,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any) -> Tensor:
     tensor([1.0000, 1.5000, 2.0000])
     """
     if end is None:
+        if not (type(step) is int and step == 1):
+            raise TypeError("arange() takes (end), (start, end) or (start, end, step)")
         start, end = 0, start
     start, end, step = _spaced(start, end, step, dtype, "arange")
     if dtype is None:

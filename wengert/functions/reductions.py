@@ -302,7 +302,11 @@ def _flat_at_zero(function: Any, x: Tensor, value: float = 0.0) -> Tensor:
 
 @takes_out
 def norm(
-    input: Any, p: Any = "fro", dim: Dim = None, keepdim: bool = False, dtype: Any = None
+    input: Any,
+    p: float | str | None = "fro",
+    dim: Dim = None,
+    keepdim: bool = False,
+    dtype: Any = None,
 ) -> Tensor:
     """The p-norm of the elements, over all or some dimensions; "fro" is the Euclidean one, "nuc"
     the sum of a matrix's singular values. At 0 the gradient is 0."""
@@ -319,6 +323,7 @@ def nuclear_norm(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """The sum of a matrix's singular values."""
     of_matrix: Any = np.linalg.norm
     input = tensor_of(input)
+    _of_inexact(input)
     axes = some_dims((-2, -1) if dim is None else dim, input.ndim)
     if isinstance(axes, int) or len(axes) != 2:
         raise RuntimeError(
@@ -333,14 +338,20 @@ def frobenius_norm(input: Any, dim: Dim = None, keepdim: bool = False) -> Tensor
     return norm(input, "fro", None if dim in ((), []) else dim, keepdim)
 
 
-def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -> Tensor:
-    """(sum |x|^p)^(1/p); the largest |x| for inf, the smallest for -inf, the count of nonzeros
-    for 0.
-    """
+def _of_inexact(input: Tensor) -> None:
     if not dtypes.is_inexact(input.dtype):
         raise RuntimeError(
             f"norm() needs a floating point or complex tensor, got {input.dtype}. Use x.float()."
         )
+
+
+def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -> Tensor:
+    """(sum |x|^p)^(1/p); the largest |x| for inf, the smallest for -inf, the count of nonzeros
+    for 0.
+    """
+    _of_inexact(input)
+    if isinstance(p, str):
+        raise RuntimeError(f"norm(): Order {p} not supported. Use 'fro', 'nuc' or a number.")
     if dtypes.is_half(input.dtype):  # its squares and powers may overflow
         return cast(vector_norm(cast(input, dtypes.float32), p, dim, keepdim), input.dtype)
     axis = some_dims(dim, input.ndim)

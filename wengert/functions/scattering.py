@@ -88,7 +88,7 @@ def scatter(
     input: Any,
     dim: int,
     index: Any,
-    src: Any = None,
+    src: Tensor | float | None = None,
     *,
     value: Any = None,
     reduce: str | None = None,
@@ -421,6 +421,8 @@ def slice_scatter(
 ) -> Tensor:
     """`input` with a range of slices along `dim` replaced."""
     axis = one_dim(dim, input.ndim)
+    if step < 1:
+        raise RuntimeError(f"slice step must be positive, got {step}")
     return _put(
         input, (_FULL,) * axis + (plain_slice(slice(start, end, step)),), value_for(src, input)
     )
@@ -440,6 +442,8 @@ def as_strided_scatter(
 @of_tensors(1)
 def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Tensor:
     """The indices of the elements that are not zero in a fixed number of rows, cut or filled up."""
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
     return constant(_places_of_others(tensor_of(input)._array, size, fill_value))
 
 

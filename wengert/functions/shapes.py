@@ -119,7 +119,13 @@ def view(input: Any, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor
 
 
 def _reinterpreted(input: Tensor, dtype: np.dtype[Any]) -> Tensor:
-    out = wrap(input._array.view(dtype))
+    try:
+        out = wrap(input._array.view(dtype))
+    except ValueError as error:
+        raise ShapeError(
+            f"self.size(-1) must be divisible by the new size: {list(input.shape)} of "
+            f"{input.dtype} cannot be read as {dtype}. {error}"
+        ) from error
     out._cell = cell_of(input)
     return out
 
@@ -458,7 +464,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Tensor:
 
 
 @told
-def select(input: Any, dim: int, index: Any) -> Tensor:
+def select(input: Any, dim: int, index: int) -> Tensor:
     """The slice number `index` along `dim`, without that dimension: a view."""
     input = tensor_of(input)
     if not input.ndim:

@@ -31,7 +31,7 @@ from wengert.rules.indexing import pick
 from wengert.rules.loops import loopable
 from wengert.rules.reductions import ends_of_longest_runs
 from wengert.rules.ways import implemented, quick, way
-from wengert.tensor import Tensor
+from wengert.tensor import NUMBERS, Tensor
 
 _pick, _amax, _where = recorder(np.take_along_axis), recorder(np.max), recorder(np.where)
 _at = recorder(pick)
@@ -326,7 +326,7 @@ def searchsorted(
 ) -> Tensor:
     """Where each element would be inserted to keep the (last dimension of the) sequence sorted."""
     sequence = array_of(ordered(sorted_sequence, "searchsorted"))
-    values = as_array(array_of(input))
+    values = as_array(array_of(input if type(input) in NUMBERS else tensor_of(input)))
     if side not in (None, "left", "right"):
         raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:

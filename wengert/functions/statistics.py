@@ -210,6 +210,11 @@ def histogram(
     `bins` is a number of equal intervals, over `range`, or the increasing bounds themselves.
     """
     input = tensor_of(input)
+    if not isinstance(bins, (int, Tensor, np.ndarray)):
+        raise TypeError(
+            "histogram(): argument 'bins' must be int or a Tensor of bounds, not "
+            f"{type(bins).__name__}. Make one with wengert.tensor(...)."
+        )
     points = input.reshape(-1, 1)
     weight = weight if weight is None else weight.reshape(-1)
     counts, edges = histogramdd(

@@ -32,6 +32,11 @@ FAMILIES = ("special", "linalg", "fft")
 """Packages whose functions have the package's name before theirs."""
 
 
+class SchemaError(RuntimeError, TypeError):
+    """Arguments that an operator does not take: PyTorch's dispatcher raises a RuntimeError, and
+    the same function of its Python module a TypeError."""
+
+
 class Operator:
     """A function by its name in ATen; `operator.default`, `operator.Tensor` and so on are it too.
 
@@ -43,6 +48,14 @@ class Operator:
         self._function = function
 
     def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        try:
+            return self._called(args, kwargs, out)
+        except TypeError as error:
+            if isinstance(error, RuntimeError):
+                raise
+            raise SchemaError(f"aten::{self.__name__}: {error}") from error
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
         if out is None:
             return self._function(*args, **kwargs)
         if "out" in signature(self._function)[0]:
@@ -149,6 +162,7 @@ def _batch_norm_with_update(
     return *y, empty(0, dtype=dtypes.uint8)
 
 
+@refuses(grad_output="biuc")
 def max_pool2d_with_indices_backward(
     grad_output: Tensor, self: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
     ceil_mode: bool, indices: Tensor,
@@ -159,12 +173,15 @@ def max_pool2d_with_indices_backward(
     return scatter_add(nothing, -1, places, arriving).reshape(self.shape)
 
 
+@refuses(self="biuc")
 def _upsample_bilinear2d_aa(
     self: Tensor, output_size: Sequence[int] | None, align_corners: bool,
     scales_h: float | None = None, scales_w: float | None = None,
     *, scale_factors: Sequence[float] | None = None,
 ) -> Tensor:  # fmt: skip
     """`nn.functional.interpolate` with antialias, to a size and by factors that are given both."""
+    if output_size is None and scale_factors is None:
+        raise RuntimeError("Must specify exactly one of output_size and scale_factors")
     factors = scale_factors or (scales_h, scales_w)
     pairs = zip(self.shape[2:], factors, strict=True)
     size = output_size or [int(n * (factor or 1)) for n, factor in pairs]
@@ -193,10 +210,10 @@ def _inside(x: Tensor, indices: Any) -> tuple[Any, ...]:
 
 def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
     """Tensors cut into pieces along a dimension, filled up with 0, and joined piece by piece."""
-    if num_chunks < 1 or any(dim >= x.ndim or not x.numel() for x in tensors):
+    if num_chunks < 1 or not all(x.numel() for x in tensors):
         raise RuntimeError(
-            "_chunk_cat expects positive num_chunks, tensors with elements, and dim < ndim, got "
-            f"{num_chunks} chunks along {dim} of shapes {[tuple(x.shape) for x in tensors]}"
+            "_chunk_cat expects positive num_chunks and tensors with elements, got "
+            f"{num_chunks} chunks of shapes {[tuple(x.shape) for x in tensors]}"
         )
     rows = []
     for x in tensors:

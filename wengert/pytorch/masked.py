@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.operands import cast
+from wengert.autograd.operands import cast, no_order
 from wengert.functions import indexing, reductions, sorting
 from wengert.functions import math as elementwise
 from wengert.functions.arguments import Dim, some_dims, tensor_of
@@ -54,6 +54,10 @@ def _lowest(dtype: Any, sign: int) -> Any:
     """What is less than all numbers of a dtype (or greater, for sign -1)."""
     if dtypes.is_floating(dtype):
         return -sign * math.inf
+    if dtype.kind == "c":
+        raise no_order("amax" if sign > 0 else "amin", dtype)
+    if dtype.kind == "b":
+        return sign < 0
     info = np.iinfo(dtype)
     return int(info.min if sign > 0 else info.max)
 

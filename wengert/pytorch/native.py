@@ -11,6 +11,7 @@ from typing import Any
 
 from wengert import nn
 from wengert.autograd.anomaly import set_detect_anomaly
+from wengert.errors import ShapeError
 from wengert.functions.arguments import of_tensors
 from wengert.nn import functional as F
 from wengert.nn.functional.shared import REDUCTIONS
@@ -110,6 +111,11 @@ def native_group_norm(
     N: int, C: int, HxW: int, group: int, eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """`nn.functional.group_norm`, and the means and inverse deviations of the groups."""
+    if input.shape[:2] != (N, C) or N * C * HxW != input.numel():
+        raise ShapeError(
+            f"native_group_norm: N={N}, C={C}, HxW={HxW} are not the sizes of an input of shape "
+            f"{list(input.shape)}"
+        )
     y = F.group_norm(input, group, weight, bias, eps)
     return y, *_scales(input.reshape(N, group, -1), [2], False, eps)
 

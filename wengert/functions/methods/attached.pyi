@@ -942,7 +942,7 @@ class Methods:
         """The indices of the elements that are not zero: one row each, or one tensor per dimension."""
     def nonzero_static(self, *, size: builtins.int = ..., fill_value: builtins.int = -1) -> _Tensor:
         """The indices of the elements that are not zero in a fixed number of rows, cut or filled up."""
-    def norm(self, p: _Any = 'fro', dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, dtype: _Dtype | None = None, *, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
+    def norm(self, p: builtins.float | builtins.str | None = 'fro', dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, dtype: _Dtype | None = None, *, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The p-norm of the elements, over all or some dimensions; "fro" is the Euclidean one, "nuc" the sum of a matrix's singular values. At 0 the gradient is 0."""
     def normal_(self, mean: builtins.float = 0, std: builtins.float = 1, *, generator: wengert.functions.random.Generator | None = None) -> _Tensor:
         """Fill with normal numbers."""
@@ -1060,9 +1060,9 @@ class Methods:
         """1 / sqrt(x)."""
     def rsqrt_(self) -> _Tensor:
         """`rsqrt`, in place."""
-    def scatter(self, dim: builtins.int, index: _TensorLike, src: _TensorLike | None = None, *, value: _TensorLike | None = None, reduce: builtins.str | None = None, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
+    def scatter(self, dim: builtins.int, index: _TensorLike, src: _Tensor | builtins.float | None = None, *, value: _TensorLike | None = None, reduce: builtins.str | None = None, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """`out[index[i][j]][j] = src[i][j]` for dim 0, the rest as in `input`; "add" or "multiply" instead."""
-    def scatter_(self, dim: builtins.int, index: _TensorLike, src: _TensorLike | None = None, *, value: _TensorLike | None = None, reduce: builtins.str | None = None) -> _Tensor:
+    def scatter_(self, dim: builtins.int, index: _TensorLike, src: _Tensor | builtins.float | None = None, *, value: _TensorLike | None = None, reduce: builtins.str | None = None) -> _Tensor:
         """`scatter`, in place."""
     def scatter_add(self, dim: builtins.int, index: _TensorLike, src: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """`out[index[i][j]][j] += src[i][j]` for dim 0: `gather` transposed, added to `input`."""
@@ -1073,7 +1073,7 @@ class Methods:
     def scatter_reduce_(self, dim: builtins.int, index: _TensorLike, src: _TensorLike, reduce: builtins.str, *, include_self: builtins.bool = True) -> _Tensor:
         """`scatter_reduce`, in place."""
     def searchsorted(self, *args: _Any, **kwargs: _Any) -> _Tensor: ...
-    def select(self, dim: builtins.int, index: _TensorLike) -> _Tensor:
+    def select(self, dim: builtins.int, index: builtins.int) -> _Tensor:
         """The slice number `index` along `dim`, without that dimension: a view."""
     def select_scatter(self, src: _TensorLike, dim: builtins.int, index: builtins.int) -> _Tensor:
         """`input` with one slice along `dim` replaced."""
@@ -1206,9 +1206,9 @@ class Methods:
         """The tensor itself: it is dense."""
     def to_device(self, device: _Any, /, *, stream: _Any = None) -> _Tensor:
         """The tensor itself: it is on the CPU, where else it could be is an error."""
-    def to_sparse(self, *args: _Any, layout: _Any = None, **options: _Any) -> _Tensor:
+    def to_sparse(self, sparse_dim: builtins.int | None = None, *, layout: _Any = None, blocksize: _Any = None, dense_dim: builtins.int | None = None) -> _Tensor:
         """The elements that are not zero, as a sparse tensor in COO form, or CSR."""
-    def to_sparse_coo(self, *args: _Any, layout: _Any = None, **options: _Any) -> _Tensor:
+    def to_sparse_coo(self, sparse_dim: builtins.int | None = None, *, layout: _Any = None, blocksize: _Any = None, dense_dim: builtins.int | None = None) -> _Tensor:
         """The elements that are not zero, as a sparse tensor in COO form, or CSR."""
     def to_sparse_csr(self, dense_dim: _Any = None) -> _Tensor:
         """The elements that are not zero, as a sparse tensor in CSR form."""

@@ -229,8 +229,20 @@ class TensorMethods:
         """The tensor itself: it is dense."""
         return self if dtype is None else self.to(dtype)
 
-    def to_sparse(self: Any, *args: Any, layout: Any = None, **options: Any) -> Tensor:
-        """The elements that are not zero, as a sparse tensor in COO form, or CSR."""
+    def to_sparse(
+        self: Any, sparse_dim: int | None = None, *,
+        layout: Any = None, blocksize: Any = None, dense_dim: int | None = None,
+    ) -> Tensor:  # fmt: skip
+        """The elements that are not zero, as a sparse tensor in COO form, or CSR.
+
+        `layout` says which; `sparse_dim` is the number of all dimensions, or NotImplementedError:
+        there are no elements that are blocks, of a `blocksize`, or dense tensors, of a `dense_dim`.
+        """
+        if blocksize is not None or dense_dim or sparse_dim not in (None, self.ndim):
+            raise NotImplementedError(
+                f"to_sparse(): the elements of a sparse tensor are numbers here, at {self.ndim} "
+                "indices: neither blocks nor dense slices. Use x.to_sparse()."
+            )
         sparse = importlib.import_module("wengert.sparse.tensors").from_dense(self)
         return sparse.to_sparse_csr() if layout is devices.sparse_csr else sparse
 

@@ -458,7 +458,7 @@ def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str =
             for d, x in zip(along, xi, strict=True)
         ]
     else:
-        grids = list(meshgrid(*xi, indexing=indexing))
+        grids = list(meshgrid(*map(np.ravel, xi), indexing=indexing))
     return list(map(np.copy, grids)) if copy else grids
 
 

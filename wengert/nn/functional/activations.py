@@ -339,6 +339,7 @@ def _along(function: Any, input: Tensor, dim: int | None, dtype: Any, name: str)
 
 
 @of_tensors(1)
+@refuses(logits="biuc")
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:

@@ -153,8 +153,8 @@ def multi_head_attention_forward(
         query, key, value = (x.unsqueeze(1) for x in (query, key, value))
         if key_padding_mask is not None:
             key_padding_mask = key_padding_mask.unsqueeze(0)
-    times, batch, width = query.shape
     _check_heads(query, key, value, embed_dim_to_check, num_heads)
+    times, batch, width = query.shape
     if is_causal and attn_mask is None:
         raise RuntimeError(
             "Need attn_mask if specifying the is_causal hint: pass "

@@ -130,6 +130,11 @@ def interpolate(
         )
     check_floats(input, "interpolate", "bic")
     spatial = input._array.shape[2:]
+    if not spatial:
+        raise NotImplementedError(
+            f"interpolate resizes the last dimensions of (N, C, *S), not {list(input.shape)}. "
+            "Add the first two with x[None, None]."
+        )
     n = len(spatial)
     smooth = _MODES[mode] is not None
     if align_corners is not None and not smooth:

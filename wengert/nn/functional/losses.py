@@ -10,7 +10,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
-from wengert.autograd.settings import refuses
+from wengert.autograd.settings import refuse_unless_truth, refuses
 from wengert.dispatch import as_array, known, require, within
 from wengert.functions.arguments import of_tensors, one_dim
 from wengert.functions.reductions import vector_norm
@@ -548,6 +548,7 @@ def poisson_nll_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """exp(x) - target x, or x - target log(x + eps); `full` adds Stirling's term."""
+    refuse_unless_truth("full", full)
     reduction = reduction_of(size_average, reduce, reduction)
     if log_input:
         loss = apply(np.exp, input) - target * input

@@ -152,8 +152,9 @@ def _fractional(n: int) -> Any:
                 raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
             output_size = [int(s * r) for s, r in zip(spatial, ratios, strict=True)]
         out = sizes(output_size, n, "output_size")
-        if any(o + k - 1 > s for o, k, s in zip(out, kernel, spatial, strict=True)):
-            raise ValueError(
+        pairs = zip(out, kernel, spatial, strict=True)
+        if min(out) < 0 or any(o + k - 1 > s for o, k, s in pairs):
+            raise RuntimeError(
                 f"{name}(): pool sizes {kernel} are too large for inputs of {spatial} and outputs "
                 f"of {out}"
             )

@@ -13,6 +13,7 @@ from wengert import dtypes
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
+from wengert.autograd.settings import refuses
 from wengert.errors import ShapeError
 from wengert.functions.arguments import into, of_tensors, tensor_of
 from wengert.nn.functional.shared import apply, check_floats, check_positive, over, reshape, sizes
@@ -275,6 +276,7 @@ conv_transpose1d, conv_transpose2d, conv_transpose3d = _conv_transpose
 
 
 @of_tensors(1)
+@refuses(input="iu")
 def unfold(
     input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.record import recorder
-from wengert.functions.creation import check_device
+from wengert.functions.creation import check_device, shape_of
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.functional.windows import linear
@@ -28,7 +28,7 @@ T = TypeVar("T")
 def new_parameter(shape: Any, device: Any = None, dtype: Any = None) -> Parameter:
     """A parameter whose values are still to be drawn."""
     check_device(device)
-    array = np.zeros(shape, dtypes.get_default_dtype() if dtype is None else dtype)
+    array = np.zeros(shape_of((shape,)), dtypes.get_default_dtype() if dtype is None else dtype)
     return Parameter(wrap(array))
 
 
