@@ -32,6 +32,10 @@ WORK = ir.FunctionType(VOID, [POINTER, I64])
 """What is called with the addresses, and the number of a part."""
 SPINS = 2000
 """How often it is looked whether the others are done before the processor is given to them."""
+AWAKE = 1 << 14
+"""How often a worker looks for more before it sleeps: some microseconds, as much as it costs to wake
+it. The loops and products of one program follow one another in less.
+"""
 
 # The pool is a table of words. Those that several threads change at the same time lie in lines of
 # the cache of their own; the lock and the condition of the C library are opaque, and smaller.
@@ -140,6 +144,11 @@ def _worker(module: ir.Module, pool: _Words, work: ir.Function) -> ir.Function:
     generation = Merge(b, "generation")
     generation.come([b.lshr(told, I64(16))])
     (seen,) = generation.begin()
+    with loop(b, I64(0)) as awake:
+        (tries,) = awake.carried
+        awake.while_(b.icmp_signed("==", pool.get(b, GENERATION), seen))
+        awake.while_(b.icmp_signed("<", tries, I64(AWAKE)))
+        awake.again(b.add(tries, I64(1)))
     _do(b, pool, "pthread_mutex_lock", LOCK)
     with loop(b) as looks:
         now = pool.get(b, GENERATION)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from wengert.compile.llvm.library import matmul
+from wengert.compile.llvm.library.blocks import suits
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine import threads
 from wengert.compile.llvm.machine.functions import call, internal
@@ -24,18 +25,20 @@ from wengert.compile.llvm.nests.schedule import cost
 from wengert.compile.plan.kernel import Access, Index, Kernel, Load, Reduce, Store
 from wengert.compile.plan.plan import Multiply
 
-WORTH = 1 << 18
+WORTH = 1 << 15
 """Operations on vectors from which on a kernel is cut: waking a thread takes as long as some ten
 thousand of them."""
-LEAST = 1 << 15
+LEAST = 1 << 13
 """Operations on vectors that are a part at least."""
-MULTIPLICATIONS = 1 << 23
+MULTIPLICATIONS = 1 << 20
 """Multiplications from which on a product is cut."""
-COLUMNS, ROWS = (128, 32), (192, 12)
+COLUMNS, ROWS = (64, 32), (96, 12)
 """Columns, or rows, that are a part of a product at least, and of which it has a multiple: whole
 tiles. A part of the columns reads all of the left operand, as a block of a product does. One of the
 rows arranges all of the right operand for itself, which costs four times as much.
 """
+COUNTS = (8, 6, 4, 2)
+"""Parts of a product, the most that may be: even numbers, or one of two threads waits."""
 MOST = 32
 """Parts at most."""
 LINE = 64
@@ -170,20 +173,31 @@ def of_product(step: Multiply) -> tuple[Cut, Multiply, Multiply] | None:
     k = step.a.shape[-1]
     if math.prod([*lead, m, n, k]) < MULTIPLICATIONS or not threads.available():
         return None
-    if step.out.dtype.kind not in "f" or not matmul.ours(matmul.describe(step).matrices):
+    if step.out.dtype.kind not in "f":
         return None
     axis, (least, whole) = _axis(step)
     if axis is None:
         return None
     extent = step.out.shape[axis]
-    size = -(-extent // min(8, extent // least))
-    size = -(-size // whole) * whole
-    count = -(-extent // size)
-    if count < 2:
-        return None
-    first, moves = _slice(step, axis, size)
-    last = extent - size * (count - 1)
-    return Cut(count, moves, [0, 1, 2]), first, _slice(step, axis, last)[0]
+    for count in COUNTS:
+        size = -(-extent // (count * whole)) * whole
+        last = extent - size * (count - 1)
+        if last < least:
+            continue
+        first, moves = _slice(step, axis, size)
+        pieces = first, _slice(step, axis, last)[0]
+        if _as_good(step, pieces):
+            return Cut(count, moves, [0, 1, 2]), *pieces
+    return None
+
+
+def _as_good(step: Multiply, pieces: tuple[Multiply, Multiply]) -> bool:
+    """Whether our own tiles do the pieces, and those of a product in blocks in blocks."""
+    whole, *parts = (matmul.describe(x).matrices for x in (step, *pieces))
+    alone = matmul.blas_threads() == 1  # else its threads share all of the product
+    return all(
+        matmul.ours(part if alone else whole) and suits(part) >= suits(whole) for part in parts
+    )
 
 
 def _axis(step: Multiply) -> tuple[int | None, tuple[int, int]]:
