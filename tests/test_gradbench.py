@@ -201,13 +201,29 @@ def lse(**fields):
         (lse(input={"x": None}), "field x holds numbers"),
         (lse(input={"x": [1.0], "min_runs": -1}), "field min_runs is an integer"),
         (lse(input={"x": [1.0], "min_seconds": "1"}), "field min_seconds is a number"),
-        (lse(input={"x": []}), "ValueError: "),
+        (lse(input={"x": []}), "field x has nothing along its size n"),
+        (lse(input={"x": [1.0, float("nan")]}), "field x holds finite numbers"),
+        (lse(input={"x": [1.0], "min_seconds": float("inf")}), "field min_seconds is a number"),
+        (lse(id=True), "lacks the field id, an integer"),
+        (lse(module="llsq", input={"x": [1.0], "n": 10**30}), "Error: "),
     ],
 )
 def test_what_cannot_be_answered_is_an_error_in_the_answer(line, said):
     found = answer(line)
     assert not found["success"]
     assert said in found["error"]
+
+
+def test_a_result_that_is_not_finite_is_an_error_in_the_answer():
+    # JSON has no Infinity: a harness could not read the line, and the session ended.
+    out = io.StringIO()
+    serve(
+        [lse(input={"x": [-1e308, 1e308]}), lse(module="hello", function="square", input=1e200)],
+        out,
+    )
+    answers = [json.loads(line, parse_constant=pytest.fail) for line in out.getvalue().splitlines()]
+    assert [(a["id"], a["success"]) for a in answers] == [(7, True), (7, False)]
+    assert "inf or NaN" in answers[1]["error"]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +234,10 @@ def test_what_cannot_be_answered_is_an_error_in_the_answer(line, said):
         ("gmm", {"m": 0.5}, "field m is an integer, not 0.5"),
         ("kmeans", {"centroids": np.ones((2, 5))}, "field centroids has 5 for its size d"),
         ("ba", {"cam": np.ones(10)}, "field cam has 10 where it should have 11"),
-        ("ba", {"p": -1}, "field p is an integer, not -1"),
+        ("ba", {"p": -1}, "field p is a positive integer, not -1"),
+        ("ba", {"n": 0}, "field n is a positive integer, not 0"),
+        ("ode", {"s": 0}, "field s is a positive integer, not 0"),
+        ("gmm", {"gamma": 1e999}, "field gamma is a number, not inf"),
         ("lstm", {"main_params": np.ones((4, 13))}, "13 where it should have a multiple of 4"),
         ("lstm", {"sequence": np.ones((1, 3))}, "fewer than two rows"),
         ("det", {"ell": 5}, "field A has 16 numbers, and should have 5 x 5"),

@@ -101,9 +101,9 @@ def workloads(folder):
 
 PROBLEM = Problem(
     fields={
-        "n": "integer",
-        "m": "integer",
-        "p": "integer",
+        "n": "n",
+        "m": "m",
+        "p": "p",
         "cam": "11",
         "x": "3",
         "w": "number",

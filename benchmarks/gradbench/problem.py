@@ -6,6 +6,7 @@ message, and the error that tells what is wrong with one.
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +73,8 @@ def read(message: Any, kinds: Mapping[str, str]) -> dict[str, Any]:
 
     A kind is "number", "integer", "table" (an object), the name of a size (an integer that has to
     agree with the arrays), or the sizes of an array: "n d", "2l 4b" for even numbers of rows and
-    multiples of four columns, "int p" for integers, where "*" stands for any size.
+    multiples of four columns, "int p" for integers, where "*" stands for any size. Sizes that have
+    a name are not 0, numbers neither inf nor NaN.
 
     >>> read({"n": 2, "x": [[1, 2, 3], [4, 5, 6]]}, {"n": "n", "x": "n d"})["x"].shape
     (2, 3)
@@ -99,8 +101,9 @@ def _field(name: str, value: Any, kind: str, sizes: dict[str, tuple[int, str]]) 
         return float(value)
     words = kind.split()
     if kind == "integer" or (len(words) == 1 and _is_number(value)):
-        if not _is_number(value) or value != int(value) or value < 0:
-            raise InputError(f"field {name} is an integer, not {_shown(value)}")
+        if not _is_number(value) or value != int(value) or value < (kind != "integer"):
+            positive = "an " if kind == "integer" else "a positive "
+            raise InputError(f"field {name} is {positive}integer, not {_shown(value)}")
         if kind != "integer":
             _agree(name, kind, int(value), sizes)
         return int(value)
@@ -126,6 +129,8 @@ def _array(name: str, value: Any, dtype: type) -> np.ndarray:
         raise InputError(f"field {name} has rows of different lengths") from None
     if array.size and array.dtype.kind not in "iuf":
         raise InputError(f"field {name} holds numbers, not {_shown(value)}")
+    if not np.isfinite(array).all():
+        raise InputError(f"field {name} holds finite numbers, and one of its numbers is not")
     if dtype is np.int64 and array.dtype.kind == "f" and np.any(array != np.trunc(array)):
         raise InputError(f"field {name} holds integers, and one of its numbers is none")
     return np.ascontiguousarray(array, dtype).reshape(array.shape)
@@ -143,6 +148,8 @@ def _agree(name: str, size: str, found: int, sizes: dict[str, tuple[int, str]]) 
     times, size = int(pattern[1] or 1), pattern[2]
     if found % times:
         raise InputError(f"field {name} has {found} where it should have a multiple of {times}")
+    if not found:
+        raise InputError(f"field {name} has nothing along its size {size}")
     known, where = sizes.setdefault(size, (found // times, name))
     if known != found // times:
         raise InputError(
@@ -152,7 +159,10 @@ def _agree(name: str, size: str, found: int, sizes: dict[str, tuple[int, str]]) 
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    """Whether it is a finite number."""
+    if not isinstance(value, int | float | np.number) or isinstance(value, bool):
+        return False
+    return abs(value) <= sys.float_info.max
 
 
 def _shown(value: Any) -> str:

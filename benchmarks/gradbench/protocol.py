@@ -20,21 +20,31 @@ def serve(lines: Iterable[bytes | str], out: TextIO) -> None:
     """Answer each line, until there are no more."""
     for line in lines:
         if line.strip():
-            out.write(json.dumps(answer(line)) + "\n")
+            out.write(_written(answer(line)) + "\n")
             out.flush()
 
 
 def answer(line: bytes | str) -> dict[str, Any]:
     """What is answered to one line."""
-    message = None
+    number = None
     try:
         message = _message(line)
-        return {"id": _id(message), **KINDS[_kind(message)](message)}
+        number = _id(message)
+        return {"id": number, **KINDS[_kind(message)](message)}
     except InputError as error:
         said = str(error)
     except Exception as error:  # whatever a problem meets is its answer, and not the session's end
         said = f"{type(error).__name__}: {error}"
-    return {"id": (message or {}).get("id"), "success": False, "error": said}
+    return {"id": number, "success": False, "error": said}
+
+
+def _written(answered: dict[str, Any]) -> str:
+    """An answer as JSON, which has no inf and no NaN: a harness could not read them."""
+    try:
+        return json.dumps(answered, allow_nan=False)
+    except ValueError:
+        said = "the result holds inf or NaN, which JSON cannot"
+        return json.dumps({"id": answered["id"], "success": False, "error": said})
 
 
 def _message(line: bytes | str) -> dict[str, Any]:
@@ -48,7 +58,7 @@ def _message(line: bytes | str) -> dict[str, Any]:
 
 
 def _id(message: Any) -> int:
-    if not isinstance(message.get("id"), int):
+    if type(message.get("id")) is not int:
         raise InputError("the message lacks the field id, an integer")
     return message["id"]
 
