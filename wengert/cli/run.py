@@ -138,8 +138,6 @@ def by_ray(options: argparse.Namespace) -> Engine:
 
 def by_mpi(options: argparse.Namespace) -> Engine:
     """Processes that mpirun starts, on the machines that the user names or SLURM has given."""
-    if shutil.which("mpirun") is None:
-        raise UsageError(MISSING)
     if around := next((n for n in AROUND if os.environ.get(n, "1") != "1"), None):
         raise UsageError(
             f"mpirun or srun has started this command {os.environ[around]} times, and each would "
@@ -176,6 +174,8 @@ def machines(hosts: str) -> dict[str, int]:
 
 def mpi_attempts(hosts: str | None, nproc: int, least: int | None) -> Attempt:
     """Attempts by mpirun, which reads from SLURM how to get to the machines it names."""
+    if shutil.which("mpirun") is None:
+        raise UsageError(MISSING)
     elastic = least is not None and survives()
     if least is not None and not elastic:
         print(

@@ -289,7 +289,7 @@ def others(a: Any, axis: Any) -> Any:
 
 
 def _by_division(a: Any, axis: int) -> Any:
-    """The same by one division, or None where that would lose digits or is by 0.
+    """The products of the others by one division, or None where that would lose digits or is by 0.
 
     Exponents tell where all products vanish, as those of many numbers below 1 do.
     """

@@ -102,7 +102,7 @@ def _flags(self: Any) -> Any:
 
 
 def _view(self: Any, dtype: Any = None, *rest: Any, **kwargs: Any) -> Any:
-    """The same memory, read as other numbers: complex ones as pairs, and pairs as complex ones."""
+    """Read the memory as other numbers: complex ones as pairs, and pairs as complex ones."""
     if dtype is None and not kwargs:
         return self[...]
     if not isinstance(dtype, (type, np.dtype, str)):
