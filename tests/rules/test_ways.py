@@ -12,6 +12,7 @@ from wengert.functions import sorting
 from wengert.rules import (
     alignment,
     convolution,
+    elementwise,
     indexing,
     neural,
     normalization,
@@ -19,6 +20,7 @@ from wengert.rules import (
     reductions,
     sampling,
     shapes,
+    special,
     stacks,
 )
 from wengert.rules.quick import QUICK
@@ -85,6 +87,15 @@ CALLS[indexing._added] = [
 CALLS[indexing.add_rows] = [
     (RNG.integers(0, 9, (n, m)).astype(dtype), RNG.integers(0, 9, n), (9, m))
     for n, m, dtype in ((4, 3, "d"), (4, 3, "l"), (900, 6, "D"), (900, 6, "l"))
+]
+CALLS[indexing.gather] = [(*arrays(1, *FEW), i, 0) for i in (INDEX, INDEX[:2, :4])]
+CALLS[indexing.pick] = [(*arrays(1, *s), INDEX[: s[0], 0], 1) for s in (FEW, (*FEW, 1))]
+CALLS[indexing.scatter_add] = [
+    (*arrays(1, *i.shape), i, FEW, 0) for i in (INDEX, INDEX[:2], INDEX[:2, :4])
+]
+CALLS[indexing.put_along_axis] = [
+    *((g, INDEX, FEW, 0) for g in (*arrays(1, *FEW), RNG.integers(0, 9, FEW, np.int32))),
+    (*arrays(1, 7), INDEX[:2], FEW, 0),
 ]
 CLASSES = RNG.integers(-1, 7, 5)
 CALLS[neural.picked] = [(*arrays(1, *FEW), CLASSES, w, 1) for w in (None, *arrays(1, 5))]
@@ -170,6 +181,22 @@ CALLS[alignment.shares] = [(*arrays(1, 2), *call) for call in CALLS[alignment.al
 
 # ---- single steps of many numbers
 
+CALLS[neural.sigmoid] = [tuple(arrays(1, *FEW)), (RNG.standard_normal(3) * 1j,)]
+CALLS[neural.erf] = CALLS[special.erfinv] = [
+    (x.astype(dtype),) for x in (RNG.uniform(-0.9, 0.9, s) for s in (FEW, MANY)) for dtype in "fd"
+]
+CALLS[elementwise.masked] = [
+    (g, g > 0) for g in (*arrays(1, *FEW), *arrays(1, *MANY), RNG.integers(-9, 9, FEW))
+]
+INFINITE = np.array([1.0, np.inf, -np.inf, np.nan])
+CALLS[elementwise.nan_to_num] = [(INFINITE,), (INFINITE, 1, 2.0, None), (INFINITE, INFINITE[:1])]
+CALLS[reductions.others] = [
+    *((*arrays(1, *s), axis) for s in (FEW, MANY) for axis in (0, None, (0, 1))),
+    (np.zeros(SOME), 0),
+]
+CALLS[shapes.real_pairs] = [(RNG.standard_normal(FEW) * (1 + 2j),)]
+CALLS[shapes.complex_of_pairs] = [tuple(arrays(1, *FEW, 2)), (arrays(1, 2, *FEW)[0].T,)]
+
 TRUTHS = RNG.integers(0, 2, MANY) == 0
 CALLS[QUICK[np.where]] = [
     (condition, *pair)
@@ -196,6 +223,7 @@ def test_each_way_is_taken_and_gives_what_the_formula_gives(function):
     for call in CALLS[function]:
         expected = function.formula(*call)
         for ours, theirs in zip(*map(np.atleast_1d, (function(*call), expected)), strict=True):
-            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-11)
+            single = ours.dtype == np.float32
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6 if single else 1e-9, atol=1e-11)
         taken.add(next((k for k, (c, _) in enumerate(WAYS[function.formula]) if c(*call)), None))
     assert taken >= set(range(len(WAYS[function.formula])))

@@ -177,18 +177,16 @@ linear(
 
 
 @primitive
+@implemented
 def gather(x: Any, index: Any, axis: int) -> Any:
     """`out[i, j] = x[index[i, j], j]` for axis 0, and so on; `index` may be smaller than `x`."""
-    if _alike_outside(x, index, x.shape, axis):
-        return _taken(x, index, axis)
     return x[_grid(index, axis)]
 
 
 @primitive
+@implemented
 def scatter_add(g: Any, index: Any, shape: Any, axis: int) -> Any:
     """Zeros of `shape` with `g[i, j]` added at `[index[i, j], j]`: gather transposed."""
-    if g.shape == index.shape and _alike_outside(g, index, shape, axis):
-        return put_along_axis.body(g, index, shape, axis)  # type: ignore[attr-defined]
     return _added(g, _flat(index, shape, axis), shape)
 
 
@@ -297,12 +295,9 @@ linear(
 
 
 @primitive
+@implemented
 def pick(x: Any, index: Any, axis: int) -> Any:
     """One element of each row along `axis`: `x[index[j], j]` for axis 0; the dimension goes."""
-    axis = axis % x.ndim
-    places = index[(slice(None),) * axis + (None,)]
-    if _alike_outside(x, places, x.shape, axis):
-        return _taken(x, places, axis).reshape(index.shape)
     rows = np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])
     return rows[np.arange(len(rows)), index.ravel()].reshape(index.shape)
 
@@ -333,6 +328,7 @@ linear(
 
 
 @primitive
+@implemented
 def put_along_axis(g: Any, indices: Any, shape: Any, axis: int | None) -> Any:
     """Zeros of `shape` with `g` added at `indices` along `axis`: take_along_axis transposed.
 
@@ -340,13 +336,6 @@ def put_along_axis(g: Any, indices: Any, shape: Any, axis: int | None) -> Any:
     """
     if axis is None:
         return np.reshape(add_rows.body(g, indices, (math.prod(shape),)), shape)  # type: ignore[attr-defined]
-    if g.shape == indices.shape and _alike_outside(g, indices, shape, axis):
-        out = np.zeros(shape, g.dtype)
-        if not _put_lines(*as_lines(axis, g, indices, out)):
-            return out
-    outside = [n for d, n in enumerate(shape) if d != axis % len(shape)]
-    if g.shape == indices.shape and np.delete(g.shape, axis).tolist() == outside:
-        return _added(g, _flat(indices, shape, axis), shape)
     grid = list(np.ogrid[tuple(slice(n) for n in shape)])
     grid[axis] = indices
     out = np.zeros(shape, g.dtype)
@@ -354,17 +343,51 @@ def put_along_axis(g: Any, indices: Any, shape: Any, axis: int | None) -> Any:
     return out
 
 
-@way(
-    np.take_along_axis,
-    lambda arr, indices, axis=-1: (
-        axis is not None and _alike_outside(arr, indices, arr.shape, axis)
-    ),
-)
+def _along_lines(g: Any, indices: Any, shape: Any, axis: int | None) -> bool:
+    return axis is not None and g.shape == indices.shape and _alike_outside(g, indices, shape, axis)
+
+
+@way(scatter_add, _along_lines)
+@way(put_along_axis, _along_lines)
+def _put_along_lines(g: Any, indices: Any, shape: Any, axis: int) -> Any:
+    out = np.zeros(shape, g.dtype)
+    if not _put_lines(*as_lines(axis, g, indices, out)):
+        return out
+    return _put_flat(g, indices, shape, axis)  # an error, in NumPy's words
+
+
+def _fits_outside(g: Any, indices: Any, shape: Any, axis: int | None) -> bool:
+    if axis is None or g.shape != indices.shape:
+        return False
+    outside = [n for d, n in enumerate(shape) if d != axis % len(shape)]
+    return np.delete(g.shape, axis).tolist() == outside
+
+
+@way(put_along_axis, _fits_outside)
+def _put_flat(g: Any, indices: Any, shape: Any, axis: int) -> Any:
+    return _added(g, _flat(indices, shape, axis), shape)
+
+
+def _from_lines(x: Any, indices: Any, axis: int | None = -1) -> bool:
+    return axis is not None and _alike_outside(x, indices, x.shape, axis)
+
+
+@way(gather, _from_lines)
+@way(np.take_along_axis, lambda arr, indices, axis=-1: _from_lines(arr, indices, axis))
 def _taken(x: Any, indices: Any, axis: int = -1) -> Any:
     out = np.empty(indices.shape, x.dtype)
     if not _take_lines(*as_lines(axis, x, indices, out)):
         return out
     return np.take_along_axis(x, indices, axis)  # an error, in NumPy's words
+
+
+def _at(index: Any, axis: int, ndim: int) -> Any:
+    return index[(slice(None),) * (axis % ndim) + (None,)]
+
+
+@way(pick, lambda x, index, axis: _from_lines(x, _at(index, axis, x.ndim), axis))
+def _picked_from_lines(x: Any, index: Any, axis: int) -> Any:
+    return _taken(x, _at(index, axis, x.ndim), axis).reshape(index.shape)
 
 
 @within_loops

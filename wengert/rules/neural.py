@@ -46,10 +46,14 @@ def in_single(function: Function) -> Function:
 
 
 @primitive
+@implemented
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)), accurate where it is small: log(sigmoid(x)) is x far below 0."""
-    if type(x) is not np.ndarray or x.dtype not in EXACT:
-        return _sigmoid(x)
+    return _sigmoid(x)
+
+
+@way(sigmoid, lambda x: type(x) is np.ndarray and x.dtype in EXACT)
+def _sigmoid_in_place(x: Any) -> Any:
     before = ERRORS.set(QUIET)  # of exp, where the result is too small for any number but 0
     try:
         out = np.exp(-x)
@@ -92,10 +96,9 @@ def threshold_pull(g: Any, at: Any) -> Any:
 
 @primitive
 @in_single
+@implemented
 def erf(x: Any) -> Any:
     """The error function, 2/sqrt(pi) times the integral of exp(-s^2) from 0 to x."""
-    if type(x) is np.ndarray and x.dtype == np.float32 and x.size > FEW:
-        return _erf_in_float32(x)
     from scipy import special
 
     return special.erf(x)
@@ -115,6 +118,7 @@ _ERF = [
 ]  # fmt: skip
 
 
+@way(erf, lambda x: type(x) is np.ndarray and x.dtype == np.float32 and x.size > FEW)
 def _erf_in_float32(x: Any) -> Any:
     with np.errstate(over="ignore"):  # where tanh gives 1
         square = x * x

@@ -266,6 +266,7 @@ general(
 )
 
 
+@implemented
 def others(a: Any, axis: Any) -> Any:
     """At each element the product of all others along the axes."""
     if axis is None:
@@ -279,17 +280,18 @@ def others(a: Any, axis: Any) -> Any:
         return np.moveaxis(np.reshape(others(flat, -1), last.shape), ends, tuple(axis))
     if not a.shape:
         return np.ones_like(a)
-    if type(a) is np.ndarray and a.dtype in EXACT and a.size >= FEW:
-        quick = _by_division(a, axis)
-        if quick is not None:
-            return quick
     below = before(np.cumprod(a, axis), axis, 1)
     above = before(np.cumprod(np.flip(a, axis), axis), axis, 1)
     return below * np.flip(above, axis)
 
 
+def _along_one(a: Any, axis: Any) -> bool:
+    return type(a) is np.ndarray and a.size >= FEW and a.dtype in EXACT and type(axis) is int
+
+
+@way(others, _along_one)
 def _by_division(a: Any, axis: int) -> Any:
-    """The products of the others by one division, or None where that would lose digits or is by 0.
+    """The products of the others by one division, unless that would lose digits or is by 0.
 
     Exponents tell where all products vanish, as those of many numbers below 1 do.
     """
@@ -302,7 +304,7 @@ def _by_division(a: Any, axis: int) -> Any:
     vanish = most < limits.minexp - limits.nmant
     if np.all(vanish) and np.isfinite(a).all():
         return np.zeros_like(a)
-    return None
+    return others.formula(a, axis)  # type: ignore[attr-defined]
 
 
 def before(x: Any, axis: int, first: float) -> Any:

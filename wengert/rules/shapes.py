@@ -383,21 +383,29 @@ linear(
 
 
 @primitive
+@implemented
 def real_pairs(x: Any) -> Any:
     """Complex numbers as pairs of real ones: a view with a last dimension of size 2."""
-    if not isinstance(x, np.ndarray):
-        return np.stack([np.real(x), np.imag(x)], -1)
+    return np.stack([np.real(x), np.imag(x)], -1)
+
+
+@way(real_pairs, lambda x: isinstance(x, np.ndarray))
+def _real_pairs_in_place(x: Any) -> Any:
     return np.lib.stride_tricks.as_strided(
         x.real, (*x.shape, 2), (*x.strides, x.itemsize // 2), writeable=x.flags.writeable
     )
 
 
 @primitive
+@implemented
 def complex_of_pairs(x: Any) -> Any:
     """Pairs of real numbers as complex ones: a view if each pair lies together in memory."""
+    return x[..., 0] + 1j * x[..., 1]
+
+
+@way(complex_of_pairs, lambda x: isinstance(x, np.ndarray))
+def _complex_in_place(x: Any) -> Any:
     kind = np.result_type(x.dtype, np.complex64)
-    if not isinstance(x, np.ndarray):
-        return x[..., 0] + 1j * x[..., 1]
     if x.strides[-1] != x.itemsize:
         x = x.copy()
     return (

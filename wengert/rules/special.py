@@ -22,6 +22,7 @@ from wengert.dispatch import as_array as _as_array
 from wengert.rules import formulas, incomplete_beta, incomplete_gamma, neural, reductions
 from wengert.rules.elementwise import FEW
 from wengert.rules.rule import elementwise
+from wengert.rules.ways import implemented, way
 from wengert.rules.zeta import slope as zeta_slope
 
 SCIPY: dict[str, Function] = {
@@ -314,14 +315,17 @@ erfi = _scipy("erfi")
 
 @primitive
 @neural.in_single
+@implemented
 def erfinv(x: Any) -> Any:
     """The inverse of erf."""
-    if x.dtype == np.float32 and (type(x) is not np.ndarray or x.size > FEW):
-        return formulas.erfinv(x)
     from scipy import special
 
     return special.erfinv(x)
 
+
+way(erfinv, lambda x: x.dtype == np.float32 and (type(x) is not np.ndarray or x.size > FEW))(
+    formulas.erfinv
+)
 
 SCIPY["erfinv"] = erfinv
 erfcinv = _scipy("erfcinv")
