@@ -81,7 +81,8 @@ class Formula:
             trouble = f"no value for {', '.join(missing)}" if missing else f"unknown {unknown[0]}"
             raise TypeError(f"the formula's variables are {', '.join(self.variables)}: {trouble}")
         (value,) = terms.evaluated([self.root], values)
-        return value.item() if isinstance(value, np.generic) else value
+        is_number = isinstance(value, (np.generic, np.ndarray)) and not value.ndim
+        return value.item() if is_number else value
 
     @property
     def size(self) -> int:

@@ -30,7 +30,7 @@ class Formulas(Kind):
 
     def elementwise(self, function: Any, args: Any, kwargs: Any) -> Any:
         named = isinstance(function, np.ufunc) or function in _NAMED
-        if not named or getattr(function, "nout", 1) != 1:
+        if not (named or getattr(function, "opaque", False)) or getattr(function, "nout", 1) != 1:
             return NotImplemented
         return _elementwise(function, *args, **kwargs)
 
@@ -210,7 +210,8 @@ def _cells_in(item: Any) -> Any:
 
 
 _NAMED = frozenset({np.where, sigmoid, relu, erf})
-"""Functions beside the ufuncs that have a name in formulas; others show what they consist of."""
+"""Functions beside ufuncs and opaque ones that have a name in formulas; others show what they
+consist of."""
 
 means, pattern = Formulas.means, Formulas.pattern
 

@@ -119,7 +119,14 @@ def apply(function: Function, *args: Term) -> Term:
 def _computed(function: Function, args: tuple[Term, ...]) -> Term:
     numbers = [a.value if isinstance(a.value, bool) else float(a.value) for a in args]
     with np.errstate(all="ignore"):
-        return term(function(*numbers))
+        return term(_called(function, numbers))
+
+
+def _called(function: Function, numbers: Iterable[Any]) -> Any:
+    """A function of numbers or arrays; an opaque one is only ever called with arrays."""
+    if getattr(function, "opaque", False):
+        numbers = [x if hasattr(x, "dtype") else np.asarray(x) for x in numbers]
+    return function(*numbers)
 
 
 # ---- what nobody writes down -------------------------------------------------------------------
@@ -247,7 +254,7 @@ def evaluated(roots: list[Term], values: dict[str, Any]) -> list[Any]:
     numbers: dict[Term, Any] = {}
     for a in ordered(roots):
         if a.function is not None:
-            numbers[a] = a.function(*(numbers[part] for part in a.args))
+            numbers[a] = _called(a.function, [numbers[part] for part in a.args])
         else:
             numbers[a] = values[a.value] if a.is_symbol else a.value
     return [numbers[root] for root in roots]
