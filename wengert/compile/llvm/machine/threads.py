@@ -33,8 +33,8 @@ WORK = ir.FunctionType(VOID, [POINTER, I64])
 SPINS = 2000
 """How often it is looked whether the others are done before the processor is given to them."""
 AWAKE = 1 << 14
-"""How often a worker looks for more before it sleeps: some microseconds, as much as it costs to wake
-it. The loops and products of one program follow one another in less.
+"""How often a worker looks for more before it sleeps: some microseconds, as much as it costs to
+wake it. The loops and products of one program follow one another in less.
 """
 
 # The pool is a table of words. Those that several threads change at the same time lie in lines of
