@@ -40,6 +40,8 @@ class HalfArray(ndarray):
         return _stored(computed(function, lambda a, k: function(*a, **k), args, kwargs), out)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and _are_alone(ufunc, args, kwargs):
+            return _each(held, _computed_alone(ufunc, args, kwargs))
         function = ufunc if method == "__call__" else getattr(ufunc, method)
         return self.__array_function__(function, (), args, kwargs)
 
@@ -54,7 +56,38 @@ def held(x: Any) -> Any:
 
 def rounded(function: Function, *args: Any, **kwargs: Any) -> Any:
     """A function of plain arrays some of which are of half precision."""
+    if _are_alone(function, args, kwargs):
+        return _computed_alone(function, args, kwargs)
     return _each(_bare, function(*_each(held, args), **kwargs))
+
+
+_ALONE = frozenset({ndarray, HalfArray, int, float, bool, type(None)})
+"""What is looked into no further: then what is widened is known at once."""
+
+
+def _are_alone(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether arrays stand among numbers, and no argument is a dtype or is written into."""
+    settings = not kwargs or _ALONE.issuperset(map(type, kwargs.values()))
+    if not settings or not _ALONE.issuperset(map(type, args)):
+        return False
+    return "out" not in kwargs and not writes(function) and not keeps_numbers(function)
+
+
+def _computed_alone(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What `computed` gives, bare, without a search for what is to be widened."""
+    narrow = next(x.dtype for x in args if _is_narrow(x))
+    wide = [_bare(x).astype(_SINGLE) if _is_narrow(x) else x for x in args]
+    y = function(*wide, **kwargs)
+    if type(y) is ndarray:
+        return y.astype(narrow) if y.dtype.kind == "f" else y
+    return _each(_bare, _each(functools.partial(_narrowed, narrow), y))
+
+
+_SINGLE = np.dtype(np.float32)
+
+
+def _is_narrow(x: Any) -> bool:
+    return isinstance(x, ndarray) and is_half(x.dtype)
 
 
 def rounded_if_narrow(function: Function, *args: Any, **kwargs: Any) -> Any:
