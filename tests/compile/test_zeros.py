@@ -124,6 +124,13 @@ def test_a_band_of_many_columns_is_a_few_blocks():
     assert len(choose.bodies[1].statements) < 4 * zeros.MOST
 
 
+def test_what_has_too_many_blocks_to_look_at_stays_whole(monkeypatch):
+    # Of the 62,400 columns of a small matrix each was looked at: a quarter of a first call.
+    monkeypatch.setattr(zeros, "TURNS", 6)
+    assert blocks_of_products(scaled(diagonal(6, 3, 400), 1))  # alike side by side
+    assert not blocks_of_products(scaled(diagonal(8, 3, 2), 1))
+
+
 def found(function, *operands, **kwargs):
     """Where a statement is zero, whose operands are the products of constants and inputs."""
     b = Builder()

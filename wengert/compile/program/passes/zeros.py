@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -39,6 +39,8 @@ START = 1 << 13
 """Multiplications that take as long as it takes to begin a product."""
 MOST = 32
 """Blocks of a product: each has machine code of its own."""
+TURNS = 1 << 10
+"""Columns that are unlike the one before, up to which blocks are looked for."""
 
 Zeros = np.ndarray
 """Which elements of an array are zero."""
@@ -220,7 +222,7 @@ class Cut:
     def blocks(self) -> list[Block]:
         """All columns, joined with their neighbours where that costs less."""
         blocks: list[Block] = []
-        for block in map(self._column, range(self.zeros.shape[1])):
+        for block in self._columns():
             both = blocks[-1].joined(block) if blocks else block
             if blocks and self.cost(both) <= self.cost(blocks[-1]) + self.cost(block):
                 blocks[-1] = both
@@ -231,10 +233,17 @@ class Cut:
             blocks = [a.joined(b) if b else a for a, b in pairs]
         return blocks
 
-    def _column(self, j: int) -> Block:
-        rows = np.flatnonzero(~self.zeros[:, j])
-        ends = (int(rows[0]), int(rows[-1]) + 1) if rows.size else (0, 0)
-        return Block(slice(j, j + 1, 1), slice(*ends, 1))
+    def _columns(self) -> Iterator[Block]:
+        """All columns, those side by side together whose rows begin and end alike."""
+        kept = ~self.zeros
+        first, last = kept.argmax(axis=0), len(kept) - kept[::-1].argmax(axis=0)
+        last[~kept.any(axis=0)] = 0
+        changes = np.flatnonzero((np.diff(first) != 0) | (np.diff(last) != 0)) + 1
+        if len(changes) > TURNS:
+            yield Block(slice(0, len(first), 1), slice(0, len(kept), 1))
+            return
+        for a, b in itertools.pairwise([0, *changes.tolist(), len(first)]):
+            yield Block(slice(a, b, 1), slice(int(first[a]), int(last[a]), 1))
 
     def cost(self, block: Block) -> int:
         """In multiplications."""
