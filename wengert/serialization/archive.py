@@ -7,6 +7,7 @@ The file is a safetensors file. Its tensors have the names of the places where t
     {"t": "name"}               stands for a tensor ("p": 1 a parameter, "g": 1 requires grad)
     [...], {"d": [[k, v]...]}   for a list and a dictionary
     {"i": [class, [[name, v]...]]}  for an object, {"j": 2} for one that occurred before
+    {"x": [class, parts]}   for a named tuple, {"v": [layout, parts]} for a sparse tensor
     {"m": [class, parts]}   for a range, a deque, ...: see `objects.MADE`
     {"o": ...}, {"u": ...}, ... for other things that JSON does not have: see `packed`
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 from collections import Counter, OrderedDict
 from pathlib import Path, PurePath
@@ -23,9 +25,11 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.dtypes import named
+from wengert.functions.limits import Storage
 from wengert.history.files import whole
 from wengert.nn.parameter import Parameter
 from wengert.serialization import objects, torch_files, torch_writer
+from wengert.sparse.tensors import SparseTensor
 from wengert.tensor import Size, Tensor, bare, wrap
 
 Place = tuple[Any, ...]
@@ -35,7 +39,15 @@ FORMAT = 1
 KEY = "wengert"
 
 
-def save(obj: Any, f: Any, *, format: Literal["wengert", "torch"] | None = None) -> None:
+def save(
+    obj: Any,
+    f: Any,
+    pickle_module: Any = None,
+    pickle_protocol: int | None = None,
+    _use_new_zipfile_serialization: bool = True,
+    *,
+    format: Literal["wengert", "torch"] | None = None,
+) -> None:
     """Write tensors, numbers, strings, and containers and objects of them to a file.
 
     Objects are modules, dataclasses, namespaces, and instances of classes that were named to
@@ -43,7 +55,10 @@ def save(obj: Any, f: Any, *, format: Literal["wengert", "torch"] | None = None)
     `f` is a path or a file open for binary writing. A path is written beside its place first and
     then renamed, so that a crash leaves either the old file or the new one. `format="torch"` is
     PyTorch's form, which `torch.load` reads, and so is a path that ends in .pt or .pth, if nothing
-    is said. TypeError for anything else than such objects.
+    is said. That form's pickle is of `pickle_protocol` (2, which `torch.load` asks for), written
+    without `pickle_module`, and the file is not zipped, as before PyTorch 1.6, where
+    `_use_new_zipfile_serialization` is False: who gives these means that form. TypeError for
+    anything else than such objects.
 
     >>> import tempfile, os, wengert as wg
     >>> path = os.path.join(tempfile.mkdtemp(), "x.wg")
@@ -52,11 +67,15 @@ def save(obj: Any, f: Any, *, format: Literal["wengert", "torch"] | None = None)
     {'weights': tensor([1., 1.]), 'epoch': 3}
     """
     path = None if hasattr(f, "write") else Path(os.fspath(f))
+    if pickle_module not in (None, pickle):
+        raise ValueError("save: no other module's pickles are written; leave pickle_module out")
+    options = (2 if pickle_protocol is None else pickle_protocol, _use_new_zipfile_serialization)
     if format is None:
-        format = "torch" if path is not None and path.suffix in (".pt", ".pth") else "wengert"
-    if format not in FORMATS:
+        theirs = options != (2, True) or (path is not None and path.suffix in (".pt", ".pth"))
+        format = "torch" if theirs else "wengert"
+    if format not in ("wengert", "torch"):
         raise ValueError(f'save: format is "wengert" or "torch", not {format!r}')
-    data = FORMATS[format](obj)
+    data = torch_writer.written(obj, *options) if format == "torch" else _bytes(obj)
     if path is None:
         f.write(data)
         return
@@ -75,9 +94,6 @@ def _bytes(obj: Any) -> bytes:
         raise ValueError("save: the object is nested too deeply, or holds itself") from None
     arrays = {name: np.asarray(a, order="C") for name, a in writer.arrays.items()}
     return to_bytes(arrays, {KEY: text})
-
-
-FORMATS = {"wengert": _bytes, "torch": torch_writer.written}
 
 
 class _Writer:
@@ -108,8 +124,15 @@ class _Writer:
             return value
         if isinstance(value, float) and type(value) is float:
             return value if np.isfinite(value) else {"f": repr(value)}
+        if isinstance(value, SparseTensor):
+            layout, parts = objects.sparse_parts(value)
+            return {"v": [layout, self.packed(parts, where, path)]}
         if isinstance(value, Tensor):
             return self._packed_tensor(value, path)
+        if isinstance(value, Storage):
+            return {"h": self.tensor(value._array.reshape(-1).view("u1"), path)}
+        if objects.is_named_tuple(type(value)):
+            return {"x": [objects.name_of(type(value)), self.packed(tuple(value), where, path)]}
         if isinstance(value, (np.ndarray, np.generic)):
             array = np.asarray(value)
             if array.dtype.kind not in "biufc":
@@ -224,7 +247,7 @@ def load(
     name = getattr(f, "name", "the file") if hasattr(f, "read") else os.fspath(f)
     data = f.read() if hasattr(f, "read") else Path(os.fspath(f)).read_bytes()
     # A safetensors file may begin with any eight bytes; but then comes JSON.
-    if data[:4] == b"PK\x03\x04" and data[8:9] != b"{":
+    if data.startswith((b"PK\x03\x04", pickle.PROTO)) and data[8:9] != b"{":
         return torch_files.read(data, name, map_location, weights_only is False)
     header = _header(data, name)
     arrays = _arrays(data, name)
@@ -255,12 +278,6 @@ def _header(data: bytes, name: str) -> Any:
             f"{name} has {len(data)} bytes, too few for a saved object: was it cut off?"
         )
     n = int.from_bytes(data[:8], "little")
-    if data[:1] == b"\x80" and data[8:9] != b"{":
-        raise RuntimeError(
-            f"{name} is a bare pickle, as PyTorch wrote before version 1.6: such files can run "
-            "code when read, and are not. Write it anew where it is trusted: "
-            "torch.save(torch.load(path), path), or safetensors.torch.save_file(state_dict, path)."
-        )
     if n > len(data) - 8:
         raise RuntimeError(
             f"{name} is not a file that wengert.save wrote, or it was cut off: its head should "
@@ -337,6 +354,13 @@ class _Reader:
             return objects.function(content)
         if kind == "b":
             return objects.FACTORIES[content]
+        if kind == "v":
+            return objects.sparse(content[0], self.unpacked(content[1]))
+        if kind == "h":
+            return Storage(self.arrays[content])
+        if kind == "x":
+            named_tuple = objects.require(content[0], self.trusted)
+            return objects.named_tuple(named_tuple, self.unpacked(content[1]))
         if kind == "m":
             makers = {objects.name_of(kind): make for kind, (_, make) in objects.MADE.items()}
             return makers[content[0]](*map(self.unpacked, content[1]))

@@ -18,11 +18,19 @@ from contextlib import contextmanager
 from typing import Any
 
 from wengert import nn
+from wengert.functions import results
 from wengert.functions.device import device as device
 from wengert.nn.module import HOOKS, Module
+from wengert.sparse.tensors import SparseTensor, sparse_coo_tensor, sparse_csr_tensor
 from wengert.tree import REGISTERED
 
 _allowed: dict[str, Any] = {}
+
+
+def is_named_tuple(kind: Any) -> bool:
+    """Whether this is a class of tuples whose parts have names."""
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
 
 MADE: dict[type, tuple[Callable[[Any], tuple[Any, ...]], Callable[..., Any]]] = {
     slice: (lambda s: (s.start, s.stop, s.step), slice),
@@ -78,6 +86,8 @@ def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
 
 def name_of(kind: Any) -> str:
     """The name that files have for a class or a function."""
+    if RESULTS.get(kind.__name__) is kind:
+        return f"torch.return_types.{kind.__name__}"
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
@@ -99,6 +109,34 @@ def _slots(value: Any) -> Iterator[tuple[str, Any]]:
         for name in (names,) if isinstance(names, str) else names:
             if hasattr(value, name) and name not in ("__dict__", "__weakref__"):
                 yield name, getattr(value, name)
+
+
+RESULTS = {kind.__name__: kind for kind in vars(results).values() if is_named_tuple(kind)}
+"""The named tuples that functions return, by the names that PyTorch has for them."""
+
+
+def named_tuple(kind: Any, items: Any) -> Any:
+    """The items as a named tuple, without calling its class."""
+    if len(items) != len(kind._fields):
+        raise ValueError(f"{kind.__name__} has {len(kind._fields)} parts, not {len(items)}")
+    return tuple.__new__(kind, items)
+
+
+def sparse_parts(x: SparseTensor) -> tuple[str, tuple[Any, ...]]:
+    """The layout of a sparse tensor, and what it is made of: its indices, values and size."""
+    if x.is_sparse_csr:
+        return "sparse_csr", (x.crow_indices(), x.col_indices(), x.values(), x.shape)
+    return "sparse_coo", (x._indices(), x._values(), x.shape, x.is_coalesced())
+
+
+def sparse(layout: str, parts: Any) -> SparseTensor:
+    """The sparse tensor that was taken apart."""
+    if layout == "sparse_csr":
+        return sparse_csr_tensor(*parts)
+    if layout != "sparse_coo":
+        raise pickle.UnpicklingError(f"tensors of layout {layout} are not read: save x.to_dense()")
+    indices, values, size, *coalesced = parts
+    return sparse_coo_tensor(indices, values, size, is_coalesced=bool(coalesced and coalesced[0]))
 
 
 def refused(where: str, value: Any) -> str:
@@ -182,6 +220,8 @@ def is_factory(value: Any) -> bool:
 def _own(name: str) -> type | None:
     if name.startswith("torch.nn.modules."):  # a layer of PyTorch's, whose attributes ours have
         return next((k for k in _layers(Module) if k.__name__ == name.rpartition(".")[2]), None)
+    if name.startswith("torch.return_types."):
+        return RESULTS.get(name.rpartition(".")[2])
     kind = _imported(name) if name.startswith("wengert.nn.") else None
     return Namespace if name == "argparse.Namespace" else kind
 
@@ -205,6 +245,7 @@ def _imported(name: str) -> type | None:
     item: Any = sys.modules.get(module)
     for part in parts:
         item = vars(item).get(part) if item is not None else None
-    if isinstance(item, type) and (issubclass(item, Module) or dataclasses.is_dataclass(item)):
+    data = dataclasses.is_dataclass(item) or is_named_tuple(item)
+    if isinstance(item, type) and (issubclass(item, Module) or data):
         return item
     return None

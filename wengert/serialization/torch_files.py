@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dtypes import named
+from wengert.functions import limits
 from wengert.serialization import objects
 from wengert.tensor import Size, Tensor, bare, wrap
 
@@ -37,10 +38,11 @@ def read(data: bytes, name: str, map_location: Any = None, trusted: bool = False
     where `map_location` does not say to put them on the CPU.
     """
     try:
+        if data[:1] == pickle.PROTO:
+            return _Stream(data, name, map_location, trusted).read()
         with zipfile.ZipFile(io.BytesIO(data)) as file:
             archive = _Archive(file, name, map_location, trusted)
-            content = archive.bytes("data.pkl")
-            return archive.object(content)
+            return archive.object(io.BytesIO(archive.bytes("data.pkl")))
     except _ZIP_ERRORS as error:
         raise RuntimeError(
             f"{name} is damaged, or was cut off: {error}. Was it copied completely?"
@@ -51,16 +53,106 @@ _ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, Value
 """What zipfile raises for damaged archives."""
 
 
-class _Archive:
+class _File:
+    """Where pickles find the memory of their tensors."""
+
+    big_endian = False
+    sizing = False
+    """Whether only the sizes of storages are looked for, whose memory is all 0 yet."""
+
+    def __init__(self, name: str, map_location: Any, trusted: bool) -> None:
+        self.name = name
+        self.map_location = map_location
+        self.trusted = trusted
+        self.storages: dict[str, Any] = {}
+
+    def object(self, stream: Any) -> Any:
+        """What the pickle makes that begins where the stream is."""
+        try:
+            with warnings.catch_warnings():  # of escapes in strings, and of old dtypes' names
+                warnings.simplefilter("ignore")
+                return _Machine(self).run(stream)
+        except (IndexError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as e:
+            raise RuntimeError(
+                f"{self.name} is damaged: its description of the saved object makes no sense "
+                f"({e!r})."
+            ) from e
+
+    def storage(self, reference: Any) -> Any:
+        """The storage that the pickle refers to; in old files a class with its source, too."""
+        if reference[0] == "module":
+            return reference[1]
+        kind, storage_type, key, location, count, *_ = reference
+        if kind != "storage" or not isinstance(storage_type, StorageType):
+            raise pickle.UnpicklingError(f"{self.name} refers to an unknown kind of data: {kind!r}")
+        _check_location(location, self.map_location)
+        if key not in self.storages:
+            self.storages[key] = self.memory(key, storage_type, count)
+        return Storage(self.storages[key], storage_type.dtype, self.big_endian)
+
+    def memory(self, key: str, kind: StorageType, count: int) -> Any:
+        """The bytes of a storage, which nothing has asked for before."""
+        raise NotImplementedError
+
+
+class _Stream(_File):
+    """A file of the form before PyTorch 1.6: pickles one after another, then the storages.
+
+    Their sizes follow from the main pickle alone, which is therefore gone through twice.
+    """
+
+    def __init__(self, data: bytes, name: str, map_location: Any, trusted: bool) -> None:
+        super().__init__(name, map_location, trusted)
+        self.data = data
+        self.sizes: dict[str, int] = {}
+
+    def read(self) -> Any:
+        stream = io.BytesIO(self.data)
+        try:
+            known = self.object(stream) == MAGIC
+        except pickle.UnpicklingError:
+            known = False
+        if not known:
+            raise pickle.UnpicklingError(
+                f"{self.name} is a pickle, and not of torch.save: such files can run code when "
+                "read, and are not. Save what it holds with torch.save, or as safetensors."
+            )
+        if self.object(stream) != OLD_VERSION or not self.object(stream)["little_endian"]:
+            raise RuntimeError(f"{self.name} is of a version, or a machine, that is not known.")
+        start = stream.tell()
+        self.sizing = True
+        self.object(stream)
+        self.sizing = False
+        keys = self.object(stream)
+        at = stream.tell()
+        for key in keys:
+            end = at + 8 + self.sizes[key]
+            if end > len(self.data):
+                raise RuntimeError(f"{self.name} is damaged: it was cut off in a storage.")
+            self.storages[key] = np.frombuffer(bytearray(self.data[at + 8 : end]), "u1")
+            at = end
+        stream.seek(start)
+        return self.object(stream)
+
+    def memory(self, key: str, kind: StorageType, count: int) -> Any:
+        size = self.sizes[key] = count * named(kind.dtype or "uint8").itemsize
+        if not 0 <= size <= len(self.data):
+            raise ValueError(f"a storage of {size} bytes in a file of {len(self.data)}")
+        return np.zeros(size, "u1")
+
+
+MAGIC, OLD_VERSION = 0x1950A86A20F9469CFC6C, 1001
+"""What files of the form before PyTorch 1.6 begin with."""
+
+
+class _Archive(_File):
     """The records of a file."""
 
     def __init__(
         self, archive: zipfile.ZipFile, name: str, map_location: Any, trusted: bool
     ) -> None:
+        super().__init__(name, map_location, trusted)
         self.archive = archive
-        self.name = name
-        self.map_location = map_location
-        self.trusted = trusted
         self.records = {info.filename: info for info in archive.infolist()}
         pickles = [record for record in self.records if record.endswith("data.pkl")]
         if len(pickles) != 1:
@@ -76,7 +168,6 @@ class _Archive:
             )
         order = self.bytes("byteorder") if f"{self.folder}byteorder" in self.records else b"little"
         self.big_endian = order == b"big"
-        self.storages: dict[str, Any] = {}
 
     def bytes(self, record: str) -> bytes:
         info = self.records.get(self.folder + record)
@@ -88,28 +179,8 @@ class _Archive:
             )
         return self.archive.read(info)
 
-    def object(self, content: Any) -> Any:
-        """What a pickle makes."""
-        try:
-            with warnings.catch_warnings():  # of escapes in strings, and of old dtypes' names
-                warnings.simplefilter("ignore")
-                return _Machine(self).run(content)
-        except (IndexError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as e:
-            raise RuntimeError(
-                f"{self.name} is damaged: its description of the saved object makes no sense "
-                f"({e!r})."
-            ) from e
-
-    def storage(self, reference: Any) -> Storage:
-        """The storage that the pickle refers to."""
-        kind, storage_type, key, location, _ = reference
-        if kind != "storage" or not isinstance(storage_type, StorageType):
-            raise pickle.UnpicklingError(f"{self.name} refers to an unknown kind of data: {kind!r}")
-        _check_location(location, self.map_location)
-        array = self.storages.get(key)
-        if array is None:
-            array = self.storages[key] = np.frombuffer(bytearray(self.bytes(f"data/{key}")), "u1")
-        return Storage(array, storage_type.dtype, self.big_endian)
+    def memory(self, key: str, kind: StorageType, count: int) -> Any:
+        return np.frombuffer(bytearray(self.bytes(f"data/{key}")), "u1")
 
 
 def _check_location(location: Any, wanted: Any) -> None:
@@ -131,17 +202,16 @@ class StorageType:
     dtype: Any
 
 
-@dataclass(frozen=True)
-class Storage:
+class Storage(limits.Storage):
     """Bytes that tensors lie in, several of them perhaps."""
 
-    data: Any
-    dtype: Any
-    big_endian: bool
+    def __init__(self, data: Any, dtype: Any, big_endian: bool) -> None:
+        super().__init__(data)
+        self.dtype, self.big_endian = dtype, big_endian
 
     def elements(self, dtype: Any) -> Any:
         dtype = named(self.dtype if dtype is None else dtype)
-        array = self.data.view(dtype)
+        array = self._array.view(dtype)
         if self.big_endian and dtype.itemsize > 1:
             array = array.byteswap()
         return array
@@ -172,6 +242,9 @@ def _tensor(
     else:
         steps = tuple(step * flat.itemsize for step in stride)
         array = np.lib.stride_tricks.as_strided(flat[offset:], size, steps)
+    if metadata:  # PyTorch's conjugates and negatives are views, of which the file has the base
+        array = np.conj(array) if metadata.get("conj") else array
+        array = -array if metadata.get("neg") else array
     tensor = wrap(array)
     return tensor.requires_grad_() if requires_grad else tensor
 
@@ -186,7 +259,8 @@ def _tensor_of_dtype(
     dtype: Any,
     metadata: Any = None,
 ) -> Tensor:
-    return _tensor(storage, offset, size, stride, requires_grad, dtype=np.dtype(dtype).name)
+    name = np.dtype(dtype).name
+    return _tensor(storage, offset, size, stride, requires_grad, metadata=metadata, dtype=name)
 
 
 def _parameter(data: Tensor, requires_grad: bool, hooks: Any = None) -> Tensor:
@@ -197,15 +271,21 @@ def _parameter(data: Tensor, requires_grad: bool, hooks: Any = None) -> Tensor:
 
 
 def _of_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
-    """A tensor of a class of its own, or with attributes: only those without are data."""
-    if state:
+    """A tensor of a class of its own, or with attributes, which may have no name of the class's."""
+    if state and (type(state) is not dict or any(hasattr(Tensor, name) for name in state)):
         raise pickle.UnpicklingError(
-            "a saved tensor has attributes of its own, which are not read. Save x.detach().clone()."
+            "a saved tensor has attributes that tensors have, which are not read. Save "
+            "x.detach().clone()."
         )
     tensor: Any = CALLS[function.name](*args) if isinstance(function, Named) else None
     if isinstance(kind, Named) and kind.name == ("torch.nn.parameter", "Parameter"):
-        return _parameter(tensor, tensor.requires_grad)
+        tensor = _parameter(tensor, tensor.requires_grad)
+    vars(tensor).update(state or {})
     return tensor
+
+
+def _layout(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _size(values: Any = ()) -> Size:
@@ -274,6 +354,8 @@ CALLS: dict[Name, Callable[..., Any]] = {
     ("torch._utils", "_rebuild_tensor_v2"): _tensor,
     ("torch._utils", "_rebuild_tensor_v3"): _tensor_of_dtype,
     ("torch._utils", "_rebuild_parameter"): _parameter,
+    ("torch._utils", "_rebuild_sparse_tensor"): objects.sparse,
+    ("torch.serialization", "_get_layout"): _layout,
     ("torch._tensor", "_rebuild_from_type_v2"): _of_type,
     ("torch", "Size"): _size,
     ("torch", "device"): objects.device,
@@ -343,15 +425,15 @@ class Named:
 class _Machine:
     """Carries out the instructions of a pickle that make data; refuses all others."""
 
-    archive: _Archive
+    archive: _File
     stack: list[Any] = field(default_factory=list)
     marks: list[int] = field(default_factory=list)
     memo: dict[int, Any] = field(default_factory=dict)
     objects: list[Any] = field(default_factory=list)
 
-    def run(self, data: bytes) -> Any:
+    def run(self, stream: Any) -> Any:
         try:
-            for opcode, argument, position in pickletools.genops(data):
+            for opcode, argument, position in pickletools.genops(stream):
                 if opcode.name == "STOP":
                     (result,) = self.stack
                     return result
@@ -518,12 +600,19 @@ class _Machine:
 
     def do_reduce(self, _: Any) -> None:
         args, function = self.stack.pop(), self.stack.pop()
+        if objects.is_named_tuple(function):
+            self.stack.append(objects.named_tuple(function, args[0]))
+            return
         if not isinstance(function, Named) or function.name not in CALLS:
             raise self.refusal(f"it calls {function!r}")
+        if self.archive.sizing and CALLS[function.name] is objects.sparse:
+            args = ("sparse_coo", ([[]], [], (0,)))  # indices that are all 0 would be refused
         self.stack.append(CALLS[function.name](*args))
 
     def do_newobj(self, _: Any) -> None:
-        if isinstance(self.stack[-2], type):
+        if objects.is_named_tuple(self.stack[-2]):
+            self.stack[-2:] = [objects.named_tuple(*self.stack[-2:])]
+        elif isinstance(self.stack[-2], type):
             self.stack[-2:] = [objects.blank(self.stack[-2])]
             self.objects.append(self.stack[-1])
         else:

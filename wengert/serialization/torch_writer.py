@@ -19,23 +19,27 @@ import numpy as np
 
 from wengert.arrays.memory import storage
 from wengert.functions.device import device
+from wengert.functions.limits import Storage
 from wengert.nn.parameter import Parameter
 from wengert.serialization import objects
-from wengert.serialization.torch_files import STORAGES, Name
+from wengert.serialization.torch_files import MAGIC, OLD_VERSION, STORAGES, Name
+from wengert.sparse.tensors import SparseTensor
 from wengert.tensor import Size, Tensor
 
 TYPED = {dtype: name for name, dtype in STORAGES.items()}
 
 
-def written(obj: Any) -> bytes:
-    """The bytes of the file."""
+def written(obj: Any, protocol: int = 2, zipped: bool = True) -> bytes:
+    """The bytes of the file: an archive, or pickles and storages one after another, as once."""
     file = io.BytesIO()
     pickled = io.BytesIO()
-    pickler = _Pickler(pickled)
+    pickler = _Pickler(pickled, protocol, zipped)
     try:
         pickler.dump(obj)
     except RecursionError:
         raise ValueError("save: the object is nested too deeply") from None
+    if not zipped:
+        return _in_a_row(pickler, pickled.getvalue(), protocol)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("archive/data.pkl", pickled.getvalue())
         archive.writestr("archive/byteorder", sys.byteorder)
@@ -43,6 +47,21 @@ def written(obj: Any) -> bytes:
             archive.writestr(f"archive/data/{key}", array.tobytes("A"))
         archive.writestr("archive/version", "3\n")
     return file.getvalue()
+
+
+def _in_a_row(pickler: _Pickler, content: bytes, protocol: int) -> bytes:
+    """The form before PyTorch 1.6; see `torch_files._Stream`."""
+    arrays = pickler.storages.values()
+    sizes = {"short": 2, "int": 4, "long": 4}
+    machine = {
+        "protocol_version": OLD_VERSION,
+        "little_endian": sys.byteorder == "little",
+        "type_sizes": sizes,
+    }
+    head = [pickle.dumps(part, protocol) for part in (MAGIC, OLD_VERSION, machine)]
+    keys = pickle.dumps([str(key) for key in range(len(arrays))], protocol)
+    rows = [len(a.reshape(-1)).to_bytes(8, "little") + a.tobytes("A") for a in arrays]
+    return b"".join([*head, content, keys, *rows])
 
 
 @dataclass(frozen=True)
@@ -81,11 +100,14 @@ _InPython: Any = pickle._Pickler  # C's does not let names be written
 class _Pickler(_InPython):  # type: ignore[misc]
     """Writes data and tensors, and refuses all else."""
 
-    def __init__(self, file: Any) -> None:
-        super().__init__(file, protocol=2)
+    def __init__(self, file: Any, protocol: int, zipped: bool) -> None:
+        super().__init__(file, protocol)
         self.storages: dict[int, Any] = {}
+        self.zipped = zipped
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:
+        if isinstance(obj, Storage):
+            obj = _Storage(obj._array.reshape(-1).view("u1"), "uint8")
         if isinstance(obj, np.dtype):
             obj = _Global(("torch", obj.name))
         elif objects.is_factory(obj):
@@ -102,15 +124,24 @@ class _Pickler(_InPython):  # type: ignore[misc]
             self.save(args)
             self.write(pickle.REDUCE)
             self.memoize(obj)
+        elif objects.is_named_tuple(type(obj)):
+            self.save_class(type(obj))
+            self.save(tuple(obj))
+            called = pickle.EMPTY_DICT + pickle.TUPLE2 + pickle.REDUCE
+            self.write(called if type(obj) in objects.RESULTS.values() else pickle.NEWOBJ)
+            self.memoize(obj)
         else:
             self.save_object(obj)
+
+    def save_class(self, kind: Any) -> None:
+        module, _, name = objects.name_of(kind).rpartition(".")
+        self.save(_Global((module, name)))
 
     def save_object(self, obj: Any) -> None:
         state = objects.attributes(obj)
         if state is None:
             raise TypeError(objects.refused("the object", obj))
-        module, _, name = objects.name_of(type(obj)).rpartition(".")
-        self.save(_Global((module, name)))
+        self.save_class(type(obj))
         self.write(pickle.EMPTY_TUPLE + pickle.NEWOBJ)
         self.memoize(obj)
         self.save(state)
@@ -126,13 +157,17 @@ class _Pickler(_InPython):  # type: ignore[misc]
             kind, count = ("torch", TYPED[obj.dtype]), array.size
         else:
             kind, count = ("torch.storage", "UntypedStorage"), array.nbytes
-        return ("storage", _Global(kind), key, "cpu", count)
+        return ("storage", _Global(kind), key, "cpu", count, *(() if self.zipped else (None,)))
 
 
 def _form(obj: Any) -> Any:
     """A name and what it is called with, of what is neither data nor an object."""
     if type(obj) is _Call:
         return obj.made
+    if isinstance(obj, SparseTensor):
+        layout, parts = objects.sparse_parts(obj)
+        named = _Call("torch.serialization", "_get_layout", f"torch.{layout}")
+        return _made("torch._utils", "_rebuild_sparse_tensor", named, parts)
     if isinstance(obj, Parameter):
         data = _Call(*_tensor(obj.detach()))
         return _made("torch._utils", "_rebuild_parameter", data, obj.requires_grad, OrderedDict())
