@@ -77,6 +77,12 @@ def tree() -> dict[str, list[str]]:
         package, _, own = name.removeprefix("torch.").rpartition(".")
         if name.startswith("torch._C."):  # the library that is no Python
             found[package].append(own)
+    # Its operators are in an instance of a class, which programs read as a module.
+    found["_C"] += [
+        name
+        for name, value in vars(torch._C).items()
+        if not isinstance(value, type | ModuleType) and callable(getattr(value, "addmm", None))
+    ]
     return {package: sorted(names) for package, names in sorted(found.items())}
 
 

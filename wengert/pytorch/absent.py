@@ -67,7 +67,6 @@ OTHERWISE = {
     "_overload_method": "pytorch.jit.export",
     "functional_datapipe": "pytorch.jit.ignore",  # the class, which cannot be called
     "_tensor_str": "functions.printing.body_text",
-    "_VariableFunctions": "pytorch._VF",  # a class of operators, which that module has too
 }
 """Names that programs take from the inside of PyTorch, and what they are here."""
 

@@ -24,10 +24,10 @@ MODULES = entries("""
     multiprocessing nativert nested nn numa onnx optim overrides package profiler
     quantization quasirandom random return_types serialization signal sparse special storage
     testing torch_version types utils version xpu
-_C: _acc _aoti _autograd _cpu _distributed _distributed_autograd _distributed_c10d
-    _distributed_rpc _dynamo _export _fft _functionalization _functorch _instruction_counter
-    _itt _jit _jit_tree_views _lazy _lazy_ts_backend _linalg _monitor _nativert _nested _nn
-    _onnx _profiler _return_types _sparse _special _te _verbose cpp
+_C: _VariableFunctions _acc _aoti _autograd _cpu _distributed _distributed_autograd
+    _distributed_c10d _distributed_rpc _dynamo _export _fft _functionalization _functorch
+    _instruction_counter _itt _jit _jit_tree_views _lazy _lazy_ts_backend _linalg _monitor
+    _nativert _nested _nn _onnx _profiler _return_types _sparse _special _te _verbose cpp
 _C._dynamo: autograd_compiler eval_frame guards utils
 _C._export: pt2_archive_constants
 _C.cpp: nn

@@ -125,8 +125,8 @@ class _Writer:
         if isinstance(value, float) and type(value) is float:
             return value if np.isfinite(value) else {"f": repr(value)}
         if isinstance(value, SparseTensor):
-            layout, parts = objects.sparse_parts(value)
-            return {"v": [layout, self.packed(parts, where, path)]}
+            layout, made_of = objects.sparse_parts(value)
+            return {"v": [layout, self.packed(made_of, where, path)]}
         if isinstance(value, Tensor):
             return self._packed_tensor(value, path)
         if isinstance(value, Storage):

@@ -86,7 +86,7 @@ def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
 
 def name_of(kind: Any) -> str:
     """The name that files have for a class or a function."""
-    if RESULTS.get(kind.__name__) is kind:
+    if kind in RESULTS.values():
         return f"torch.return_types.{kind.__name__}"
     return f"{kind.__module__}.{kind.__qualname__}"
 
