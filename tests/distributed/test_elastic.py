@@ -201,3 +201,19 @@ def test_an_error_that_the_driving_thread_was_told_is_told_to_who_waits():
     for ask in (transfer.poll, transfer.poll, lambda: transfer.wait(1.0)):
         with pytest.raises(dist.RankLostError, match="all_reduce failed"):
             ask()
+
+
+def test_a_checkpoint_gives_back_what_is_empty_and_lists_in_their_order(tmp_path):
+    # The state of SGD without momentum was not there after a restart, and a list whose last item
+    # is the largest could not be read.
+    p = wg.ones(2, requires_grad=True)
+    state = {"optimizer": wg.optim.SGD([p], lr=0.1).state_dict(), "list": [wg.ones(1), {}, p, ()]}
+    checkpoint.save(state | {"none": {}}, checkpoint_id=tmp_path, no_dist=True)
+    found = checkpoint.read(tmp_path)
+    assert list(found) == ["optimizer", "list", "none"]
+    assert found["optimizer"] == state["optimizer"]
+    assert [getattr(x, "shape", x) for x in found["list"]] == [(1,), {}, (2,), ()]
+    assert found["none"] == {}
+    fresh = {"optimizer": {"state": {}}, "none": {}}  # which has nothing that could be taken over
+    checkpoint.load(fresh, checkpoint_id=tmp_path, no_dist=True)
+    wg.optim.SGD([p], lr=0.5).load_state_dict(found["optimizer"])

@@ -329,6 +329,56 @@ def test_processes_that_are_left_go_on_when_one_is_killed_in_any_phase(tmp_path)
 
 
 @pytest.mark.skipif(not survives(), reason="this MPI ends all ranks when one dies (no ULFM)")
+def test_a_program_that_ends_because_a_rank_was_lost_is_no_success(tmp_path):
+    # Of two ranks the one that was left aborted, which mpirun called a success.
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, signal, wengert as wg\n"
+        "from wengert import distributed as dist\n"
+        "dist.init_process_group(timeout=20)\n"
+        "if dist.get_rank(): os.kill(os.getpid(), signal.SIGKILL)\n"
+        "dist.all_reduce(wg.ones(1))\n"
+    )
+    done = run([sys.executable, "-m", "wengert", "run", "--nproc", "2", "--min", "1", str(script)])
+    assert "A rank was lost" in done.stdout
+    assert done.returncode, done.stdout
+
+
+@pytest.mark.skipif(not survives(), reason="this MPI ends all ranks when one dies (no ULFM)")
+def test_a_rank_that_dies_while_others_end_is_not_waited_for(tmp_path):
+    # Those that had not yet seen that it was lost waited for ever in MPI's end.
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, signal, sys\n"
+        "from wengert import distributed as dist\n"
+        "dist.init_process_group(timeout=20)\n"
+        "rank = dist.get_rank()\n"
+        "dist.barrier()\n"
+        "if rank == 1: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "dist.destroy_process_group()\n"
+        "sys.exit(3 * (rank == 2))\n"
+    )
+    done = run([sys.executable, "-m", "wengert", "run", "--nproc", "3", "--min", "1", str(script)])
+    assert done.returncode == 3, done.stdout
+
+
+@pytest.mark.skipif(not survives(), reason="this MPI ends all ranks when one dies (no ULFM)")
+@pytest.mark.parametrize(
+    ("last", "status"), [("os.kill(os.getpid(), signal.SIGKILL)", 1), ("sys.exit()", 0), ("0", 0)]
+)
+def test_a_program_all_of_whose_processes_have_died_is_no_success(last, status, tmp_path):
+    # mpirun called it one: where a rank died while MPI started, the others crashed there.
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, signal, sys\n"
+        "if os.environ['RANK'] == '1': os.kill(os.getpid(), signal.SIGKILL)\n" + last
+    )
+    done = run([sys.executable, "-m", "wengert", "run", "--nproc", "2", "--min", "1", str(script)])
+    assert done.returncode == status, done.stdout
+    assert ("all processes have died" in done.stdout) == bool(status)
+
+
+@pytest.mark.skipif(not survives(), reason="this MPI ends all ranks when one dies (no ULFM)")
 def test_fewer_processes_than_the_least_begin_again_at_the_newest_checkpoint(tmp_path):
     words = ["--nproc", "2", "--min", "2", "--max-restarts", "1", "examples/distributed.py"]
     words += ["--steps", "6", "--folder", str(tmp_path), "--kill", "5"]

@@ -148,6 +148,21 @@ def test_a_group_that_cannot_be_is_refused(arguments, message):
         dist.init_process_group(**arguments)
 
 
+def test_arguments_that_have_no_meaning_here_are_refused():
+    # Only the members called new_group then, and waited for the others until the time was up.
+    def work():
+        for arguments in ({"use_local_synchronization": True}, {"pg_options": 1}):
+            with pytest.raises(NotImplementedError, match=r"new_group: .*leave"):
+                dist.new_group([0], **arguments)
+        pair = dist.new_group([0, 1])
+        if dist.get_rank() < 2:
+            with pytest.raises(NotImplementedError, match="new_subgroups_by_enumeration"):
+                dist.new_subgroups(1, pair)
+        return [group.size() for group in dist.new_subgroups(1)[1] if group]
+
+    assert dist.run_threads(work, 3, timeout=20) == [[1]] * 3
+
+
 def test_before_there_is_a_group_operations_say_so():
     assert (dist.get_rank(), dist.get_world_size()) == (0, 1)
     assert dist.GroupMember.WORLD is None

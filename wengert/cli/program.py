@@ -10,6 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+ENDED = "WENGERT_ENDED"
+"""The variable that names a folder in which processes say that the program has ended well."""
+
 
 def missing(words: list[str]) -> str | None:
     """What is wrong with the script or the module of these words, if it is not there.

@@ -13,8 +13,10 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from wengert.cli import program, slurm
@@ -187,7 +189,15 @@ def mpi_attempts(hosts: str | None, nproc: int, least: int | None) -> Attempt:
 
     def attempt(words: list[str], environment: dict[str, str]) -> int:
         worker = [sys.executable, "-m", "wengert.cli.worker", *words]
-        return _wait(command(nproc, worker, hosts, environment, elastic), environment)
+        if hosts or not elastic:
+            return _wait(command(nproc, worker, hosts, environment, elastic), environment)
+        with tempfile.TemporaryDirectory() as folder:
+            told = environment | {program.ENDED: folder}
+            status = _wait(command(nproc, worker, hosts, told, elastic), told)
+            if status == 0 and not any(Path(folder).iterdir()):
+                print("wengert run: all processes have died", file=sys.stderr, flush=True)
+                return 1  # which mpirun, told that processes may die, calls a success
+            return status
 
     return attempt
 

@@ -6,8 +6,9 @@ import atexit
 import os
 import sys
 import threading
+from pathlib import Path
 
-from wengert.cli.program import run
+from wengert.cli.program import ENDED, run
 
 SOURCES = {
     "RANK": ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"),
@@ -41,11 +42,20 @@ def main(words: list[str]) -> None:
     try:
         run(words)
     except SystemExit as end:
-        if not lost():
+        if not outlives():
+            if not end.code:
+                note_end()
             raise
         leave(status(end))
-    if lost():
+    if outlives():
         leave(0)
+    note_end()
+
+
+def note_end() -> None:
+    """Tell the launcher that a process has ended well."""
+    if folder := os.environ.get(ENDED):
+        Path(folder, os.environ["RANK"]).touch()
 
 
 def status(end: SystemExit) -> int:
@@ -59,10 +69,10 @@ def status(end: SystemExit) -> int:
     return end.code if isinstance(end.code, int) else int(end.code is not None)
 
 
-def lost() -> bool:
-    """Whether this process has gone on without ranks that have died."""
+def outlives() -> bool:
+    """Whether this process works with others, and goes on when those die."""
     mpi = sys.modules.get("wengert.distributed.mpi")
-    return bool(mpi is not None and mpi.LOST)
+    return mpi is not None and mpi.outlives()
 
 
 def leave(status: int) -> None:
@@ -71,8 +81,11 @@ def leave(status: int) -> None:
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()
     atexit._run_exitfuncs()
+    if status == 0:
+        note_end()
     sys.stdout.flush()
     sys.stderr.flush()
+    sys.modules["wengert.distributed.mpi"].part()
     os._exit(status)
 
 

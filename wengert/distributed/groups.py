@@ -269,11 +269,7 @@ def init_process_group(
     Errors: DistBackendError if MPI is missing, or was started with another number of ranks than
     `world_size` or the variable WORLD_SIZE says; DistTimeoutError if some ranks do not come.
     """
-    if store is not None or pg_options is not None:
-        raise NotImplementedError(
-            "init_process_group: store= and pg_options= are PyTorch's own transports; leave them "
-            "out: MPI finds the other ranks itself."
-        )
+    _left_out("init_process_group", "MPI finds and connects ranks itself", store, pg_options)
     if member() is not None:
         raise ValueError("trying to initialize the default process group twice!")
     name = backend or transport.named(None)
@@ -284,6 +280,14 @@ def init_process_group(
         _thread.member = Member(world)
     else:
         _process.append(Member(world))
+
+
+def _left_out(what: str, why: str, *given: Any) -> None:
+    """NotImplementedError for what belongs to PyTorch's own transports."""
+    if any(x is not None for x in given):
+        raise NotImplementedError(
+            f"{what}: store= and pg_options= are of PyTorch's own transports; leave them out: {why}"
+        )
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
@@ -316,6 +320,12 @@ def new_group(
 
     Those get `GroupMember.NON_GROUP_MEMBER`. None stands for all ranks.
     """
+    _left_out("new_group", "MPI connects ranks itself", pg_options)
+    if use_local_synchronization:
+        raise NotImplementedError(
+            "new_group: all ranks call it, also those that are not in the group; leave "
+            "use_local_synchronization out"
+        )
     here_ = joined("new_group")
     world = here_.world.usable("new_group")
     chosen = sorted(range(world.size()) if ranks is None else ranks)
@@ -336,6 +346,11 @@ def new_group(
 
 def new_subgroups(group_size: int | None = None, group: Any = None, **settings: Any) -> Any:
     """Groups of `group_size` neighbours each: the one of this rank, and all of them."""
+    if group is not None and resolve(group, "new_subgroups") is not joined("new_subgroups").world:
+        raise NotImplementedError(
+            "new_subgroups divides all ranks; for those of a group name them: "
+            "new_subgroups_by_enumeration"
+        )
     size = get_world_size()
     if group_size is None or group_size < 1 or size % group_size:
         raise ValueError(f"new_subgroups: group_size={group_size} does not divide {size} ranks")
@@ -351,6 +366,7 @@ def new_subgroups_by_enumeration(
     group_desc: str | None = None,
 ) -> Any:
     """The group of this rank, and all that were made."""
+    _left_out("new_subgroups", "MPI connects ranks itself", pg_options)
     groups = [new_group(ranks, timeout, backend) for ranks in ranks_per_subgroup_list]
     mine = next((g for g in groups if isinstance(g, ProcessGroup)), None)
     return mine, groups

@@ -318,8 +318,37 @@ forks.in_child(DRIVER.begin)
 
 # ---- ranks --------------------------------------------------------------------------------------
 
-LOST: set[int] = set()
-"""Numbers of ranks without which this one has gone on."""
+PARTING = 10.0
+"""So many seconds a rank waits at its end for the others, which do without it from then on."""
+SURVIVES = "OMPI_MCA_mpi_ft_enable"
+"""The variable by which Open MPI's mpirun says that processes are left alone when one dies."""
+LOST = threading.Event()
+"""Set when a rank was lost: mpirun may call an abort a success then."""
+
+
+def outlives() -> bool:
+    """Whether this process goes on when others die, so that MPI's own end may wait for those."""
+    MPI: Any = sys.modules.get("mpi4py.MPI")
+    runs = MPI is not None and MPI.Is_initialized() and not MPI.Is_finalized()
+    return runs and os.environ.get(SURVIVES) == "1"
+
+
+def part() -> None:
+    """Wait a while until all ranks are about to end, or have died."""
+    MPI = library()
+    answer, deadline = np.ones(1, np.int32), time.monotonic() + PARTING
+    with contextlib.suppress(MPI.Exception):  # of one that has died: all others are told at once
+        request = MPI.COMM_WORLD.Iagree(answer)
+        while not request.Test() and time.monotonic() < deadline:
+            time.sleep(PAUSE)
+
+
+def error_of(MPI: Any, error: Any) -> type[DistBackendError]:
+    """The kind of error that is ours for one of MPI's: whether it says that a rank was lost."""
+    if error.Get_error_class() not in lost_classes(MPI):
+        return DistBackendError
+    LOST.set()
+    return RankLostError
 
 
 class Mpi(Transport):
@@ -578,7 +607,7 @@ class Mpi(Transport):
                 smaller = Mpi(self.MPI, comm, timeout)
             if self.agreed(smaller is not None, timeout, comm) and smaller is not None:
                 before = list(comm.Get_group().Translate_ranks(None, self.comm.Get_group()))
-                LOST.update(set(range(self.size)).difference(before))
+                LOST.set()
                 return smaller, before
 
     # ---- what goes wrong ----
@@ -627,11 +656,10 @@ class Mpi(Transport):
 
     def failed(self, what: Callable[[], str], error: Any) -> DistBackendError:
         """MPI's errors do not say to which rank and operation they came."""
-        if error.Get_error_class() in lost_classes(self.MPI):
-            self.error = RankLostError
-            self.end(f"A rank was lost; MPI said: {error}")
-        else:
-            self.end(f"MPI said: {error}")
+        if error_of(self.MPI, error) is RankLostError:
+            self.error = RankLostError  # and of whatever else fails after that
+        lost = "A rank was lost; " if self.error is RankLostError else ""
+        self.end(f"{lost}MPI said: {error}")
         return self.error(f"rank {self.rank}: {what()} failed.\n{self.broken}")
 
     def late(self, what: str, timeout: float) -> DistTimeoutError:
@@ -668,8 +696,7 @@ def _came(MPI: Any, request: Any, comm: Any) -> bool:
     try:
         return request.Test()
     except MPI.Exception as error:
-        lost = error.Get_error_class() in lost_classes(MPI)
-        raise (RankLostError if lost else DistBackendError)(
+        raise error_of(MPI, error)(
             f"rank {comm.rank} of {comm.size}: init_process_group failed: {error}"
         ) from error
 
@@ -687,7 +714,8 @@ def _end_all_with_an_error(MPI: Any) -> None:
         sys.stderr.write(text.getvalue())  # at once, or mpirun's words come into the middle of it
         sys.stdout.flush()
         sys.stderr.flush()
-        if LOST:  # where ranks are lost one after the other, mpirun may call an abort a success
+        if LOST.is_set():
+            part()
             os._exit(1)
         if not MPI.Is_finalized():
             MPI.COMM_WORLD.Abort(1)

@@ -79,7 +79,7 @@ def load(
     Ranks read for themselves, and may be more or fewer than those that wrote. Errors: DistError if
     the folder has no complete checkpoint; KeyError for an entry that is not in it.
     """
-    wanted = dict(_entries(state_dict))
+    wanted = {key: x for key, x in _entries(state_dict) if not _is_empty(x)}
     saved = _read(Path(checkpoint_id), wanted)
     with modes.no_grad():
         for key, x in wanted.items():
@@ -93,8 +93,10 @@ def read(checkpoint_id: str | os.PathLike[str]) -> dict[str, Any]:
     """All that a checkpoint has, as the nested dictionary that was saved."""
     folder = Path(checkpoint_id)
     whole: dict[str, Any] = {}
-    for key, value in _read(folder, _index(folder)["entries"]).items():
-        _put(whole, json.loads(key), value)
+    entries = _index(folder)["entries"]
+    saved = _read(folder, entries)
+    for key in entries:
+        _put(whole, json.loads(key), saved[key])
     return whole
 
 
@@ -121,7 +123,7 @@ def _name(rank: int) -> str:
 
 def _entries(item: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]:
     """What lies in nested dictionaries and lists, by the keys that lead to it."""
-    if isinstance(item, dict):
+    if isinstance(item, dict) and item:
         for key, value in item.items():
             if not isinstance(key, (str, int)):
                 raise TypeError(f"checkpoint: keys are strings or numbers, not {key!r}")
@@ -131,6 +133,11 @@ def _entries(item: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]
             yield from _entries(value, (*path, [k]))
     else:
         yield json.dumps(path), item
+
+
+def _is_empty(item: Any) -> bool:
+    """Whether an entry is a container that has none."""
+    return isinstance(item, (dict, list, tuple)) and not item
 
 
 def _put(holder: Any, path: list[Any], value: Any) -> None:
@@ -152,7 +159,7 @@ def _put(holder: Any, path: list[Any], value: Any) -> None:
 
 
 def _dealt_out(everybody: list[dict[str, int]]) -> dict[str, int]:
-    """For each entry the rank that writes it."""
+    """For each entry the rank that writes it; in the order in which the ranks have them."""
     loads = [0] * len(everybody)
     writer: dict[str, int] = {}
     sizes = {key: size for part in everybody for key, size in part.items()}
@@ -160,7 +167,7 @@ def _dealt_out(everybody: list[dict[str, int]]) -> dict[str, int]:
         who = min((r for r, part in enumerate(everybody) if key in part), key=loads.__getitem__)
         writer[key] = who
         loads[who] += size
-    return writer
+    return {key: writer[key] for key in sizes}
 
 
 def _index(folder: Path) -> dict[str, Any]:
