@@ -11,9 +11,8 @@ from typing import TypeAlias
 
 from llvmlite import ir
 
-from wengert.compile.llvm.elementary.casts import is_nan
+from wengert.compile.llvm.machine.lanes import FLOAT32, Lanes, absolute, fma, where
 from wengert.compile.llvm.machine.memory import splat
-from wengert.compile.llvm.machine.values import intrinsic, like, scalar_type
 
 B: TypeAlias = ir.IRBuilder
 V: TypeAlias = ir.Value
@@ -24,21 +23,21 @@ class Inverse:
 
     def __init__(self, b: B, divisor: V, lanes: int) -> None:
         # Very small and large ones are scaled, with the numerator, or 1/d would be out of range.
-        limit = 2.0**64 if str(scalar_type(divisor)) == "float" else 2.0**512
-        size = intrinsic(b, "fabs", [divisor.type], divisor.type, [divisor])
-        one = like(divisor, 1.0)
-        scale = b.select(b.fcmp_ordered("<", size, like(size, 1 / limit)), like(size, limit), one)
-        scale = b.select(b.fcmp_ordered(">", size, like(size, limit)), like(size, 1 / limit), scale)
-        scaled = b.fmul(divisor, scale)
-        self.scale = splat(b, scale, lanes)
-        self.divisor = splat(b, scaled, lanes)
-        self.inverse = splat(b, b.fdiv(one, scaled), lanes)
+        d = Lanes(b, divisor)
+        limit = 2.0**64 if d.format is FLOAT32 else 2.0**512
+        size = absolute(d)
+        scale = where(size < 1 / limit, d.full(limit), 1.0)
+        scale = where(size > limit, 1 / limit, scale)
+        d = d * scale
+        self.scale, self.divisor, self.inverse = (
+            splat(b, x.value, lanes) for x in (scale, d, 1.0 / d)
+        )
 
     def times(self, b: B, x: V) -> V:
         """x / divisor."""
-        x = b.fmul(x, self.scale)
-        first = b.fmul(x, self.inverse)
-        rest = intrinsic(b, "fma", [x.type], x.type, [b.fneg(first), self.divisor, x])
-        better = intrinsic(b, "fma", [x.type], x.type, [rest, self.inverse, first])
+        scale, divisor, inverse = (Lanes(b, v) for v in (self.scale, self.divisor, self.inverse))
+        scaled = Lanes(b, x) * scale
+        first = scaled * inverse
+        better = fma(fma(-first, divisor, scaled), inverse, first)
         # Where there is no remainder (of infinities, or by zero) the product is right already.
-        return b.select(is_nan(b, better), first, better)
+        return where(better.is_nan(), first, better).value

@@ -12,6 +12,8 @@ formulas, and the files beside it hold them by family; what LLVM has instruction
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from llvmlite import ir
 
 from wengert.compile.llvm.elementary import arithmetic as arithmetic
@@ -22,7 +24,8 @@ from wengert.compile.llvm.elementary import trigonometry as trigonometry
 from wengert.compile.llvm.elementary.table import FUNCTIONS, LARGE
 from wengert.compile.llvm.elementary.table import HEAVY as HEAVY
 from wengert.compile.llvm.machine import functions
-from wengert.compile.llvm.machine.lanes import Lanes, suffix
+from wengert.compile.llvm.machine.lanes import Lanes
+from wengert.compile.llvm.machine.values import mangled
 
 NAMES = frozenset(FUNCTIONS)
 # What only the compiler knows where to use.
@@ -35,17 +38,25 @@ def call(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
     The arguments have one type: `float`, `double`, or a vector of either.
     """
     kind = args[0].type
-    symbol = f"wg.{name}.{suffix(kind)}"
+    symbol = f"wg.{name}.{mangled(kind)}"
     function = builder.module.globals.get(symbol)
     if function is None:
         function = define(builder.module, symbol, name, kind, len(args))
     return builder.call(function, args)
 
 
+def formula(name: str) -> Callable[..., Lanes]:
+    """The function `name` of lanes."""
+
+    def build(*args: Lanes) -> Lanes:
+        return args[0].new(call(args[0].builder, name, *(x.value for x in args)))
+
+    return build
+
+
 def define(module: ir.Module, symbol: str, name: str, kind: ir.Type, arity: int) -> ir.Function:
     """The function `name` for arguments of the type `kind`, under `symbol` in the module."""
-    formula = FUNCTIONS[name]
     attributes = () if name in LARGE else ("alwaysinline",)
     function, builder = functions.internal(module, symbol, kind, [kind] * arity, *attributes)
-    builder.ret(formula(*(Lanes(builder, argument) for argument in function.args)).value)
+    builder.ret(FUNCTIONS[name](*(Lanes(builder, argument) for argument in function.args)).value)
     return function

@@ -24,9 +24,9 @@ from wengert.compile.llvm.machine.lanes import (
     mad,
     negate_where,
     repeat,
-    suffix,
     where,
 )
+from wengert.compile.llvm.machine.values import mangled
 
 INT8 = ir.IntType(8)
 INT192 = ir.IntType(192)
@@ -55,7 +55,7 @@ def reduced_far(
 ) -> list[Lanes]:
     """(n, r) of `trigonometry.reduced`, exact where `far` holds, and `usual` elsewhere."""
     builder = x.builder
-    name = f"wg.reduce.{round(1 / period)}.{round(2 * offset)}.{suffix(x.type)}"
+    name = f"wg.reduce.{round(1 / period)}.{round(2 * offset)}.{mangled(x.type)}"
     function = builder.module.globals.get(name)
     if function is None:
         function = define_lanes(builder.module, name, x, period, offset)

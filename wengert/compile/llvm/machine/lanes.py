@@ -1,8 +1,8 @@
 """Lanes: LLVM values written as formulas.
 
-One `Lanes` is a float or a vector of floats, their bits as integers, or a mask; Python's operators
-emit the instruction for every lane at once, and a Python number on either side is the constant in
-every lane. `math.py` and the files beside it say the elementary functions in this language.
+One `Lanes` is a number, a mask, or a vector of them; Python's operators emit the instruction for
+every lane at once, and a Python number on either side is the constant in every lane. Integers are
+signed unless it is said otherwise. NumPy's elementwise functions are said in this language.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from llvmlite import ir
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.control import rounds
 from wengert.compile.llvm.machine.functions import call
+from wengert.compile.llvm.machine.values import mangled, number
 
 INT1 = ir.IntType(1)
 INT32 = ir.IntType(32)
@@ -54,6 +55,7 @@ class Format:
         return (2.0 - self.epsilon) * 2.0**self.bias
 
 
+FLOAT16 = Format(16, 10, 15, ir.HalfType(), ir.IntType(16))
 FLOAT32 = Format(32, 23, 127, ir.FloatType(), ir.IntType(32))
 FLOAT64 = Format(64, 52, 1023, ir.DoubleType(), ir.IntType(64))
 
@@ -71,18 +73,17 @@ def like(kind: ir.Type, lane: ir.Type) -> ir.Type:
 class Splat(ir.Constant):  # type: ignore[misc]  # llvmlite has no types
     """One constant in every lane: the text that LLVM must parse names it once."""
 
-    def __init__(self, kind: ir.VectorType, number: float | int) -> None:
+    def __init__(self, kind: ir.VectorType, value: float | int) -> None:
         super().__init__(kind, None)
-        self.lane = ir.Constant(kind.element, number)
+        self.lane = number(kind.element, value)
 
     def _get_reference(self) -> str:
         return f"splat ({self.lane})"
 
 
-def constant(kind: ir.Type, number: float | int) -> ir.Constant:
-    """`number` in every lane of a value of type `kind`."""
-    vector = isinstance(kind, ir.VectorType)
-    return Splat(kind, number) if vector else ir.Constant(kind, number)
+def constant(kind: ir.Type, value: float | int) -> ir.Constant:
+    """A number in every lane of a value of type `kind`."""
+    return Splat(kind, value) if isinstance(kind, ir.VectorType) else number(kind, value)
 
 
 class Lanes:
@@ -101,7 +102,7 @@ class Lanes:
     @property
     def format(self) -> Format:
         lane = element(self.type)
-        return FLOAT64 if lane in (FLOAT64.scalar, FLOAT64.integer) else FLOAT32
+        return next((f for f in (FLOAT64, FLOAT16) if lane in (f.scalar, f.integer)), FLOAT32)
 
     @property
     def is_float(self) -> bool:
@@ -168,6 +169,14 @@ class Lanes:
     def __invert__(self) -> Lanes:
         return self.new(self.builder.not_(self.value))
 
+    def by(self, instruction: str, other: Lanes | float | int) -> Lanes:
+        """An instruction for which there is no operator: udiv, ashr."""
+        return self.new(getattr(self.builder, instruction)(self.value, self._operand(other)))
+
+    def below(self, other: Lanes | int) -> Lanes:
+        """Less, of integers without sign."""
+        return self.new(self.builder.icmp_unsigned("<", self.value, self._operand(other)))
+
     def _compare(self, sign: str, other: Lanes | float | int) -> Lanes:
         build = self.builder.fcmp_ordered if self.is_float else self.builder.icmp_signed
         return self.new(build(sign, self.value, self._operand(other)))
@@ -197,14 +206,17 @@ class Lanes:
     def is_nan(self) -> Lanes:
         return self.new(self.builder.fcmp_unordered("uno", self.value, self.value))
 
+    def to(self, instruction: str, lane: ir.Type) -> Lanes:
+        """As many lanes of another type, by an instruction that makes them: fpext, bitcast."""
+        return self.new(getattr(self.builder, instruction)(self.value, like(self.type, lane)))
+
     def bits(self) -> Lanes:
         """The bits of floats, read as integers."""
-        kind = like(self.type, self.format.integer)
-        return self.new(self.builder.bitcast(self.value, kind))
+        return self.to("bitcast", self.format.integer)
 
     def floats(self) -> Lanes:
         """The bits of integers, read as floats."""
-        return self.new(self.builder.bitcast(self.value, like(self.type, self.format.scalar)))
+        return self.to("bitcast", self.format.scalar)
 
     def sign_bit(self) -> Lanes:
         """A mask: the sign is minus, also that of -0 and of nan."""
@@ -212,38 +224,35 @@ class Lanes:
 
     def widen(self) -> Lanes:
         """float32 lanes in float64, exactly."""
-        return self.new(self.builder.fpext(self.value, like(self.type, FLOAT64.scalar)))
+        return self.to("fpext", FLOAT64.scalar)
 
     def narrow(self) -> Lanes:
         """float64 lanes rounded to float32."""
-        return self.new(self.builder.fptrunc(self.value, like(self.type, FLOAT32.scalar)))
+        return self.to("fptrunc", FLOAT32.scalar)
 
     def call(self, intrinsic: str, *others: Lanes | float) -> Lanes:
         """An intrinsic of LLVM whose arguments and result are all of this type."""
         operands = [self.value, *(self._operand(other) for other in others)]
-        name = f"llvm.{intrinsic}.{suffix(self.type)}"
+        name = f"llvm.{intrinsic}.{mangled(self.type)}"
         return self.new(call(self.builder, name, self.type, operands))
 
     def any(self) -> ir.Value:
         """Whether a mask holds in some lane: one bit, to branch on."""
         if not isinstance(self.type, ir.VectorType):
             return self.value
-        name = f"llvm.vector.reduce.or.{suffix(self.type)}"
+        name = f"llvm.vector.reduce.or.{mangled(self.type)}"
         return call(self.builder, name, INT1, [self.value])
 
 
-def suffix(kind: ir.Type) -> str:
-    """LLVM's short name of a type: f32, v8f64, v4i1.
+def of_values(builder: ir.IRBuilder, value: Any) -> Any:
+    """A value as lanes; the pair of a complex number as a pair of them."""
+    if isinstance(value, tuple):
+        return tuple(Lanes(builder, part) for part in value)
+    return Lanes(builder, value)
 
-    >>> suffix(ir.VectorType(ir.DoubleType(), 8))
-    'v8f64'
-    """
-    lane = element(kind)
-    if isinstance(lane, ir.IntType):
-        short = f"i{lane.width}"
-    else:
-        short = "f64" if lane == FLOAT64.scalar else "f32"
-    return f"v{kind.count}{short}" if isinstance(kind, ir.VectorType) else short
+
+def values_of(lanes: Any) -> Any:
+    return tuple(x.value for x in lanes) if isinstance(lanes, tuple) else lanes.value
 
 
 def _first(*operands: Lanes | float) -> Lanes:

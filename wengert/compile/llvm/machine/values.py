@@ -59,10 +59,6 @@ def lanes_of(value: ir.Value) -> int:
     return value.type.count if isinstance(value.type, ir.VectorType) else 0
 
 
-def scalar_type(value: ir.Value) -> ir.Type:
-    return value.type.element if isinstance(value.type, ir.VectorType) else value.type
-
-
 def number(kind: ir.Type, value: Any) -> ir.Constant:
     """A constant of a scalar type, or of a vector type in all lanes."""
     if isinstance(kind, ir.VectorType):
@@ -96,12 +92,17 @@ def mask(lanes: int, active: int) -> ir.Constant:
 
 def intrinsic(b: ir.IRBuilder, name: str, kinds: list[ir.Type], result: ir.Type, args: list) -> Any:
     """A call of an LLVM intrinsic; `kinds` are the types that its name tells."""
-    return call(b, ".".join(["llvm", name, *map(_mangled, kinds)]), result, args)
+    return call(b, ".".join(["llvm", name, *map(mangled, kinds)]), result, args)
 
 
-def _mangled(kind: ir.Type) -> str:
+def mangled(kind: ir.Type) -> str:
+    """LLVM's short name of a type: f32, v8f64, v4i1.
+
+    >>> mangled(ir.VectorType(ir.DoubleType(), 8))
+    'v8f64'
+    """
     if isinstance(kind, ir.VectorType):
-        return f"v{kind.count}{_mangled(kind.element)}"
+        return f"v{kind.count}{mangled(kind.element)}"
     if isinstance(kind, ir.PointerType):
         return "p0"
     return {"half": "f16", "float": "f32", "double": "f64"}.get(str(kind), str(kind))
