@@ -21,6 +21,7 @@ pytest.importorskip("llvmlite")
 import wengert as wg
 from tests.compile.stories import numbers, same
 from wengert import nn, optim
+from wengert.compile.trace.arrays.array import Trace
 from wengert.compile.trace.world import watch
 
 WAIT = 10.0
@@ -517,6 +518,30 @@ def test_signals_are_handled_while_a_function_is_traced() -> None:
         signal.signal(signal.SIGALRM, outer)
     np.testing.assert_allclose(results, [expected] * 10, rtol=1e-5)
     assert len(seen) > 5
+
+
+def test_a_signal_that_comes_while_nobody_hears_is_no_part_of_the_trace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Python tells of no call while the engine answers one of its own: only a stub knows a handler.
+    answer, seen = Trace._called, list[Any]()
+
+    def interrupted(self: Trace, *args: Any) -> Any:
+        signal.raise_signal(signal.SIGALRM)
+        return answer(self, *args)
+
+    def on_alarm(number: int, frame: Any) -> None:
+        seen.append((wg.ones(2) * 2).tolist())
+
+    monkeypatch.setattr(Trace, "_called", interrupted)
+    outer = signal.signal(signal.SIGALRM, on_alarm)
+    try:
+        f = wg.compile(lambda x: x * 3)
+        result = f(wg.ones(2)).tolist()
+    finally:
+        signal.signal(signal.SIGALRM, outer)
+    assert (result, seen) == ([3.0, 3.0], [[2.0, 2.0]])
+    assert len(f.program.statements) == 1
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, MemoryError, RecursionError, ValueError])

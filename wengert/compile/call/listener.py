@@ -38,6 +38,7 @@ class NativeListener(Listener):
 
     def __init__(self) -> None:
         self.words = (ctypes.c_uint64 * (2 + _ROOM))()  # index of the extra, count, who acts
+        self.acting: frozenset[int] = frozenset()
         register("listener.words", ctypes.addressof(self.words))
         for name in _NAMES.values():
             register(f"listener.{name}", id(name))
@@ -53,12 +54,14 @@ class NativeListener(Listener):
         self.heard = self.code.address("heard")
 
     def listen(self, event: Callable[..., Any], acting: frozenset[int]) -> None:
-        count = self.words[1]
-        more = acting.difference(self.words[2 : 2 + count])
-        if count + len(more) > _ROOM:
-            return super().listen(event, acting)
-        self.words[2 + count : 2 + count + len(more)] = [*more]
-        self.words[1] = count + len(more)
+        if not acting <= self.acting:
+            more = acting - self.acting
+            count = len(self.acting)
+            if count + len(more) > _ROOM:
+                return super().listen(event, acting)
+            self.words[2 + count : 2 + count + len(more)] = [*more]
+            self.words[1] = count + len(more)
+            self.acting |= more
         self.set(self.heard, event)
 
     def note(self, code: CodeType, kind: Kind) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.compile.program.program import Value
-from wengert.compile.trace.arrays.array import Trace, TracedArray
+from wengert.compile.trace.arrays.array import Trace, TracedArray, heard
 from wengert.compile.trace.arrays.refusals import Postponed, lost
 from wengert.compile.trace.arrays.scopes import refuse_write
 from wengert.compile.trace.arrays.storage import Storage
@@ -65,7 +65,7 @@ class Capture:
         self.outside = Outside(trace, inputs, self.passed, self.conditions)
         self.born = Born()
         self.world = World(inputs, self.passed, self.conditions, self.outside, varying)
-        trace.showed = self.world.showed
+        trace.showed, trace.unheard = self.world.showed, self.world.unheard
         trace.tensors = self.tensors
         self.back = HandedBack(trace, inputs, self.passed, self.outside, self.world, self.born)
         self.complete = False
@@ -249,6 +249,7 @@ class Capture:
         """
         self.world.put_back()
         self.trace.showed = self.trace.tensors = list  # no cycle keeps the capture
+        self.trace.unheard = heard
         self.trace.homes.clear()  # bodies know their trace: no cycle keeps it
         if not self.complete:
             self.trace.decide = lost

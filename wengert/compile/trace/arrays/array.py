@@ -40,9 +40,9 @@ from wengert.compile.trace.arrays.opaque import (
 )
 from wengert.compile.trace.arrays.scopes import Scope, check_is_inside, writable_now
 from wengert.compile.trace.arrays.storage import Flags, Peek, Step, Storage, Strides, kept, written
-from wengert.dispatch import Function, require, writes
+from wengert.dispatch import PLAIN, Function, require, writes
 from wengert.errors import TracingError
-from wengert.history.location import here, is_internal, line_of
+from wengert.history.location import INTERNAL, here, is_internal, line_of
 from wengert.history.node import tick
 from wengert.rules import indexing
 from wengert.rules.half import arrays_in, computed, keeps_numbers
@@ -58,13 +58,18 @@ SMALL = 1 << 12
 def _origin() -> tuple[CodeType, int]:
     """The user's line that a statement comes from: in a backward pass, that of the operation."""
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and is_internal(frame.f_code.co_filename):
-        if frame.f_code.co_name in _PULLS:
+    while frame is not None:
+        code = frame.f_code
+        file = code.co_filename
+        # Asked here, as in `user_frame`: each statement has a whole stack of files that are known.
+        if not (INTERNAL[file] if file in INTERNAL else is_internal(file)):
+            return code, frame.f_lasti
+        if code.co_name in _PULLS:
             node = frame.f_locals.get("self")
             if getattr(node, "code", None) is not None:
                 return node.code, node.at  # type: ignore[union-attr]
         frame = frame.f_back
-    return here() if frame is None else (frame.f_code, frame.f_lasti)
+    return here()
 
 
 _PULLS = frozenset({"pull", "pull_recorded"})
@@ -95,6 +100,8 @@ class Trace(Kind):
         self.keep: Callable[[np.ndarray[Any, Any], Any, Any], Storage] = refusals.unkept
         self.is_outside: Callable[[np.ndarray[Any, Any]], bool] = lambda array: False
         self.showed: Callable[[], Any] = list  # which does nothing
+        self.unheard: Callable[..., Any] = heard
+        """How what calls nothing of the program's is called."""
         self.scopes: list[Scope] = []
         """The bodies of loops that are being traced, the innermost last."""
         self.homes: dict[Value, Scope] = {}
@@ -269,6 +276,11 @@ class Trace(Kind):
     # ---- answering --------------------------------------------------------------------------
 
     def call(self, function: Any, args: Any, kwargs: Any) -> Any:
+        if _is_ours(function) and _are_plain(args) and _are_plain(kwargs.values()):
+            return self.unheard(self._called, function, args, kwargs)
+        return self._called(function, args, kwargs)
+
+    def _called(self, function: Any, args: Any, kwargs: Any) -> Any:
         if kwargs.get("axis") is not None:
             check_axis(function, args, kwargs["axis"], _is_users())
         call = functools.partial(super().call, function)
@@ -395,6 +407,47 @@ class Trace(Kind):
         value = self.record(operations.number, (x.value, dtype), (), dtype)
         value.weak = True
         return self.array(value)
+
+
+def heard(function: Any, /, *args: Any) -> Any:
+    """Call this, as anything else."""
+    return function(*args)
+
+
+def _is_ours(function: Any) -> bool:
+    """Whether a function is NumPy's or the engine's: it calls nothing that it is not given."""
+    body = getattr(function, "body", None)
+    if body is not None:
+        return is_internal(body.__code__.co_filename)
+    around = getattr(function, "__self__", None)
+    if type(around) is np.ufunc:
+        return around in _UFUNCS
+    return function in Trace.meanings or function in Kind.meanings or function in _UFUNCS
+
+
+_UFUNCS = frozenset(x for x in vars(np).values() if isinstance(x, np.ufunc))
+
+
+def _are_plain(values: Iterable[Any]) -> bool:
+    """Whether arguments are numbers and their dtypes, and lead to no function of the program's."""
+    for x in values:
+        kind = type(x)
+        if kind is TracedArray or kind in _PLAIN:
+            continue
+        if kind is np.ndarray:
+            plain = not x.dtype.hasobject
+        elif kind is tuple or kind is list:
+            plain = _are_plain(x)
+        elif kind is slice:
+            plain = _are_plain((x.start, x.stop, x.step))
+        else:
+            plain = isinstance(x, np.dtype)
+        if not plain:
+            return False
+    return True
+
+
+_PLAIN = frozenset({*PLAIN, *np.sctypeDict.values()} - {slice, np.object_, np.void})
 
 
 def _in_single(function: Any, call: Function, args: Any, kwargs: Any) -> Any:

@@ -260,17 +260,23 @@ class Calls(Outside):
         return self._rewritten(text)
 
     def _rewritten(self, code: CodeType) -> CodeType:
-        """The observed copy of code. To make one takes thousands of calls, of which nobody is told:
-        they are none of the program's."""
+        """The observed copy of code."""
         known = rewrite.known(code)
         if known is not None:
             return known
-        if sys.getprofile() != self._event:
-            return self._tell(rewrite.rewritten, code)
-        self.deaf += 1  # an interrupt that the program catches may come before it hears again
+        return self.unheard(self._tell, rewrite.rewritten, code)
+
+    def unheard(self, function: Any, /, *args: Any) -> Any:
+        """Call what calls nothing of the program's: Python runs at half its speed where it tells.
+
+        An interrupt that the program catches may come before this hears again: see `deaf`.
+        """
+        if self.answering or sys.getprofile() != self._event:
+            return function(*args)
+        self.deaf += 1
         try:
             sys.setprofile(None)
-            return self._tell(rewrite.rewritten, code)
+            return function(*args)
         finally:
             self._listener().listen(self._event, self.acting)
             self.deaf -= 1
@@ -333,6 +339,13 @@ class Calls(Outside):
 
     def _event(self, frame: types.FrameType, event: str, arg: Any) -> None:
         """Told by Python of each call in this thread: the user's functions should be copies."""
+        self.answering = True  # who is called may not be taken away meanwhile
+        try:
+            self._heard(frame, event, arg)
+        finally:
+            self.answering = False
+
+    def _heard(self, frame: types.FrameType, event: str, arg: Any) -> None:
         if event == "call":
             if id(frame.f_code) not in self.quiet:
                 self._ran(frame)

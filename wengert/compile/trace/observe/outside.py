@@ -42,7 +42,8 @@ class Outside:
         self.lent: dict[int, Any] = {}  # functions that are stubs for this
         self.quiet: dict[int, CodeType] = {}  # what may run unobserved
         self.deaf = 0
-        """How many rewritings are under way, in which nobody is told of calls."""
+        """How many calls are under way in which nobody is told of others."""
+        self.answering = False  # while Python tells of a call
         self.importing: Any = None
         self.interrupting: Any = None  # the frame of what came meanwhile
         self.explained: list[BaseException] = []

@@ -134,7 +134,10 @@ def functions_behind(value: Any, known: dict[int, tuple[Any, int]]) -> Iterator[
     for depth in range(_DEPTH, -1, -1):
         parts: list[Any] = []
         for x in level:
-            if type(x) in _LEADING_NOWHERE or known.get(id(x), _UNKNOWN)[1] >= depth:
+            if type(x) in _LEADING_NOWHERE:
+                continue
+            before = known.get(id(x))
+            if before is not None and before[1] >= depth:
                 continue
             known[id(x)] = x, depth
             if type(x) is FunctionType:
@@ -149,7 +152,6 @@ def functions_behind(value: Any, known: dict[int, tuple[Any, int]]) -> Iterator[
 _LEADING_NOWHERE = {*ATOMS, np.ndarray, Tensor, BuiltinFunctionType, ModuleType}
 _PLAIN_CONTAINERS = frozenset({dict, list, tuple, set})
 _ARRAYS = np.ndarray, Tensor
-_UNKNOWN = None, -1
 
 
 def _parts(x: Any) -> Iterable[Any]:

@@ -12,12 +12,11 @@ import gc
 import signal
 from collections.abc import Container, Iterator
 from threading import get_ident
-from types import CodeType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 from wengert.compile.trace.observe import rewrite
 from wengert.compile.trace.observe.objects import static
-from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.world import watch
 
 FINALIZER, HANDLER = "a finalizer", "a signal's handler"
@@ -81,8 +80,8 @@ def callbacks() -> list[Any]:
 # ---- signals ---------------------------------------------------------------------------------
 
 
-def handlers() -> Iterator[CodeType]:
-    """The code of the handlers that there are."""
+def handlers() -> Iterator[FunctionType]:
+    """The functions that handle signals."""
     for number in signal.valid_signals():
         handler: Any = signal.getsignal(number)
         if callable(handler):
@@ -91,7 +90,7 @@ def handlers() -> Iterator[CodeType]:
             if not isinstance(handler, FunctionType):
                 handler = static(type(handler), "__call__")
             if isinstance(handler, FunctionType):
-                yield code_of(handler)
+                yield handler
 
 
 def raised_by(error: BaseException, codes: Container[int]) -> bool:

@@ -31,6 +31,7 @@ from wengert.compile.trace.observe.objects import (
     same,
     static,
 )
+from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.world import meanwhile, watch
 from wengert.compile.trace.world.conditions import Conditions, home_of
@@ -103,7 +104,7 @@ class World(Reads):
         """What ends the trace, though the function may have caught that."""
         self.unexplained: list[tuple[BaseException, Any]] = []
         """Errors that the function has caught, and where, whose cause nobody saw."""
-        self.handlers = {id(code): code for code in meanwhile.handlers()}
+        self.handlers = {id(code): code for code in map(code_of, meanwhile.handlers())}
 
     # ---- running --------------------------------------------------------------------------------
 
@@ -123,6 +124,8 @@ class World(Reads):
     @contextlib.contextmanager
     def observing(self) -> Iterator[None]:
         meanwhile.expect()
+        for handler in meanwhile.handlers():  # which may be called while nobody hears
+            self.lend(handler)
         try:
             with super().observing():
                 yield
@@ -140,6 +143,9 @@ class World(Reads):
             raise self.broken
 
     def _tell(self, handler: Any, *event: Any) -> Any:
+        return self.unheard(self._aside, handler, *event)
+
+    def _aside(self, handler: Any, *event: Any) -> Any:
         with watch.aside():
             return super()._tell(handler, *event)
 
