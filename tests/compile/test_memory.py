@@ -207,3 +207,21 @@ def test_the_mask_of_a_maximum_is_made_again_of_the_maximum():
     x = np.linspace(0, 1, 400_000)
     assert np.allclose(slope(x), np.exp(x) / np.exp(x).sum(), rtol=1e-12)
     assert slope.explain().arena < 1.1 * x.nbytes
+
+
+def test_a_loop_of_unknown_length_keeps_fewer_states_where_a_budget_asks_for_it():
+    # It kept 64 KB of them, or else nothing fitted; so few that wide states were computed twice.
+    def last(w):
+        going, step = lambda s: s[0] < 500, lambda s: (s[0] + 1, np.tanh(s[1] * w + 0.1))
+        return wg.while_loop(going, step, (0, w))[1].sum()
+
+    w = np.linspace(0.5, 1.0, 200)
+    free = wg.compile(wg.grad(last))
+    expected, most = free(w), free.explain().arena
+    assert most > 500 * w.nbytes
+    for budget in (most // 2, 30_000):
+        tight = wg.compile(wg.grad(last), memory=budget)
+        np.testing.assert_array_equal(tight(w), expected)
+        assert tight.explain().memory.peak <= budget
+    with pytest.raises(MemoryError, match="least that it can do with is"):
+        wg.compile(wg.grad(last), memory=1000)(w)

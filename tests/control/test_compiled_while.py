@@ -13,6 +13,7 @@ from wengert.compile.backend import backend
 from wengert.compile.llvm import body
 from wengert.compile.llvm.machine import host
 from wengert.compile.plan.planner import plan
+from wengert.compile.program import bodies
 from wengert.errors import StateError, TracingError
 
 
@@ -143,7 +144,9 @@ def test_what_the_derivative_computes_again_is_looked_for_once():
     check(f, tensor(2), tensor(2, seed=1))
 
 
-def test_more_states_than_are_kept_are_computed_again():
+def test_more_states_than_are_kept_are_computed_again(monkeypatch):
+    monkeypatch.setattr(bodies, "ROOM", 1 << 16)
+
     def f(x, w):
         going = lambda state: (state[0] < 3000) & (state[1].sum() < 3)
         body = lambda state: (state[0] + 1, state[1] + 1e-3 * (w * state[1]).sin())

@@ -146,32 +146,34 @@ class Choose:
         return tuple(results) if len(results) != 1 else results[0]
 
 
-ROOM = 1 << 16
-"""Bytes for the states of the first iterations that a loop of unknown length keeps."""
+ROOM = 1 << 21
+"""Bytes for the states of the first iterations that a loop of unknown length keeps: what a core's
+second cache holds, or twice that."""
 
 
-def room(state: list[Value]) -> int:
-    """How many states of this kind are kept; none if they are large."""
-    rows = ROOM // max(sum(v.nbytes for v in state), 1)
+def room(state: list[Value], kinds: int = 0) -> int:
+    """How many states of this kind are kept; none if they are large.
+
+    They are fewer, the more kinds of blocks a budget asks for.
+    """
+    rows = (ROOM >> 5 * kinds) // max(sum(v.nbytes for v in state), 1)
     return rows if rows >= 16 else 0
 
 
 class _Kept:
     """A loop of unknown length, some parts of whose states are results too.
 
-    `keeps` are the numbers of these parts. Row k of such a result is what the part was before
-    iteration k; its last row is written by all iterations that it has no other row for.
+    `keeps` are the numbers of these parts, of `rows` rows each. Row k of such a result is what the
+    part was before iteration k; its last row is written by all iterations that it has no other row
+    for.
     """
 
     keeps: list[int]
+    rows = 0
 
     def kept(self, state: list[Any]) -> list[np.ndarray]:
         """Room for these results."""
-        rows = room(self._state())
-        return [np.zeros((rows, *state[k].shape), state[k].dtype) for k in self.keeps]
-
-    def _state(self) -> list[Value]:
-        raise NotImplementedError
+        return [np.zeros((self.rows, *state[k].shape), state[k].dtype) for k in self.keeps]
 
     def keep(self, number: int, state: list[Any], blocks: list[np.ndarray]) -> None:
         for k, block in zip(self.keeps, blocks, strict=True):
@@ -194,9 +196,6 @@ class Until(_Kept):
         self.bodies = [test, body]
         self.carries = carries
         self.keeps = []
-
-    def _state(self) -> list[Value]:
-        return self.bodies[1].inputs[: self.carries]
 
     @property
     def draws(self) -> bool:
@@ -244,9 +243,6 @@ class Rewind(_Kept):
         self.carries = carries
         self.blocks = blocks
         self.keeps = []
-
-    def _state(self) -> list[Value]:
-        return self.bodies[-1].inputs[: self.carries[-1]]
 
     @property
     def states(self) -> list[Value]:

@@ -21,7 +21,7 @@ from wengert.compile.llvm.machine import functions, scratch
 from wengert.compile.llvm.machine.control import Merge, loop, rounds
 from wengert.compile.llvm.machine.values import BIT, BYTE, I32, I64, POINTER, VOID
 from wengert.compile.plan.plan import Call, Plan, Table
-from wengert.compile.program.bodies import NEAR, Choose, Repeat, Rewind, Until, room
+from wengert.compile.program.bodies import NEAR, Choose, Repeat, Rewind, Until
 from wengert.compile.program.program import Value
 
 B: TypeAlias = ir.IRBuilder
@@ -242,7 +242,7 @@ def _until(frame: Frame, until: Until) -> None:
         fine = b.icmp_signed("==", asked, I32(0))
         on = b.icmp_unsigned("!=", b.load(holds, typ=BYTE, align=1), BYTE(0))
         runs.while_(b.and_(fine, on), asked)
-        _keep(frame, until.keeps, body, state, frame.outputs[carries + 1 :], count)
+        _keep(frame, until, body, state, frame.outputs[carries + 1 :], count)
         following = b.add(count, I64(1))
         acted = breath.after(following, frame.run(1, tables[1]))
         runs.while_(b.icmp_signed("==", acted, I32(0)), acted)
@@ -252,14 +252,14 @@ def _until(frame: Frame, until: Until) -> None:
 
 
 def _keep(
-    frame: Frame, keeps: list[int], plan: Plan, state: list[V], blocks: list[V], number: V
+    frame: Frame, of: Until | Rewind, plan: Plan, state: list[V], blocks: list[V], number: V
 ) -> None:
     """Write down what parts of the state are before an iteration."""
-    if not keeps:
+    if not of.keeps:
         return
-    b, last = frame.b, I64(room(plan.inputs[: len(state)]) - 1)
+    b, last = frame.b, I64(of.rows - 1)
     row = b.select(b.icmp_unsigned("<", number, last), number, last)
-    for k, block in zip(keeps, blocks, strict=True):
+    for k, block in zip(of.keeps, blocks, strict=True):
         nbytes = plan.inputs[k].nbytes
         frame.copy(_far(b, block, b.mul(row, I64(nbytes))), state[k], nbytes)
 
@@ -366,7 +366,7 @@ class _Rewinding:
         """Write down what the state is before an iteration, as far as it is asked for."""
         if sweep.is_last:
             blocks = self.frame.outputs[len(sweep.state) :]
-            _keep(self.frame, self.rewind.keeps, sweep.plan, sweep.state, blocks, number)
+            _keep(self.frame, self.rewind, sweep.plan, sweep.state, blocks, number)
             return
         for k, at in enumerate(sweep.state, sweep.first):
             if k in self.rows:

@@ -90,8 +90,10 @@ class Sweep:
         """One more result of the statement: part k of the state before the first iterations."""
         if k not in self.kept:
             function: Any = self.statement.function
-            v = self.carries[k]
-            self.kept[k] = Value((room(self.carries), *v.shape), v.dtype)
+            v, trace = self.carries[k], self.loop.scope.trace
+            function.rows = rows = room(self.carries, trace.kinds)
+            trace.longest = max(trace.longest, rows)
+            self.kept[k] = Value((rows, *v.shape), v.dtype)
             function.keeps.append(k)
             self.statement.outputs = (*self.statement.outputs, self.kept[k])
         return self.kept[k]
@@ -320,7 +322,7 @@ def _blocks(trace: Trace, chain: list[Sweep], read: set[Value]) -> dict[int, Val
     for number, (sweep, k) in enumerate(numbered):
         if sweep.carries[k] in read:
             beside = any(s is sweep.statement for s in trace.program.statements)
-            if not beside or not room(sweep.carries):
+            if not beside or not room(sweep.carries, trace.kinds):
                 return {}
             blocks[number] = sweep.carries[k]
     for number in blocks:
