@@ -151,3 +151,22 @@ def test_a_random_program_of_views_and_writes(seed):
             continue
         for got, want in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("name", ["relu", "abs", "neg", "floor", "sqrt", "reciprocal", "square"])
+def test_large_arrays_are_written_straight_as_small_ones_are_by_way_of_a_result(name, dtype):
+    # A second array was made and copied: relu_ of 100,000 numbers took seven times PyTorch's time.
+    numbers = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, -1, 2, 0.3] * 1000, dtype)
+    x, few = wg.from_numpy(numbers.copy()), wg.from_numpy(numbers[:8].copy())
+    expected = getattr(torch.from_numpy(numbers.copy()), f"{name}_")()
+    view, before = x[1:], x._version
+    assert getattr(x, f"{name}_")() is x
+    assert x._version == before + 1
+    np.testing.assert_allclose(x.numpy(), expected.numpy(), rtol=1e-3)
+    np.testing.assert_array_equal(x[:8].numpy(), getattr(few, f"{name}_")().numpy())
+    np.testing.assert_array_equal(view.numpy(), x[1:].numpy())
+    tracked = wg.from_numpy(numbers.copy()).requires_grad_()
+    y = getattr(tracked * 1, f"{name}_")()
+    assert y.grad_fn is not None
+    np.testing.assert_array_equal(y.detach().numpy(), x.numpy())

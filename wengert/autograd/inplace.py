@@ -19,12 +19,14 @@ from wengert.arrays.kind import kind_of
 from wengert.autograd import forward
 from wengert.autograd.engine import mark_written
 from wengert.autograd.operands import cast
+from wengert.autograd.record import recorder
 from wengert.errors import InferenceError, InplaceError
 from wengert.history import modes
 from wengert.history.location import here
 from wengert.history.node import AccumulateGrad, Node, move_retainer, tick
 from wengert.history.refusals import refusal
 from wengert.rules.elementwise import make_complex
+from wengert.rules.ways import into
 from wengert.tensor import (
     INFERENCE,
     Call,
@@ -84,6 +86,28 @@ def write(x: Tensor, record: Callable[..., Any], args: tuple[Any, ...], name: st
     if modes.special:
         forward.written(x, result)
     return x
+
+
+_WORTH_IT = 1 << 12
+"""Of so many numbers a second array costs more than asking whether it is needed."""
+
+
+def write_by(x: Tensor, function: Any, name: str) -> Tensor:
+    """x = function(x), in place: a large array without history takes the result directly."""
+    array = x._array
+    if array.size >= _WORTH_IT and takes_out(array) and unrecorded(x) and 0 not in array.strides:
+        straight = into(function)
+        if straight is not None:
+            with np.errstate(all="ignore"):
+                straight(array, out=array)
+            mark_written(x, name)
+            return x
+    return write(x, recorder(function), (), name)
+
+
+def takes_out(array: Any) -> bool:
+    """Whether a ufunc may write its result straight into this array."""
+    return type(array) is np.ndarray and array.dtype.kind == "f" and array.flags.writeable
 
 
 def unrecorded(x: Tensor, args: tuple[Any, ...] = ()) -> bool:

@@ -173,7 +173,7 @@ def single(function: Any, name: str) -> Any:
     """For a function of one tensor that one recorder makes: its node may keep the result itself."""
 
     def method(self: Tensor) -> Tensor:
-        return inplace.write(self, recorder(function), (), name)
+        return inplace.write_by(self, function, name)
 
     return as_method(method, name)
 

@@ -20,7 +20,7 @@ from wengert.rules.indexing import put_along_axis
 from wengert.rules.loops import as_lines, exact_loops, loopable
 from wengert.rules.reductions import softmax, tops
 from wengert.rules.rule import elementwise, general, linear
-from wengert.rules.ways import implemented, way
+from wengert.rules.ways import INTO, implemented, way
 
 # ---- activations ---------------------------------------------------------------------------
 
@@ -80,6 +80,10 @@ def relu(x: Any) -> Any:
     if x.dtype.kind in "bc":
         raise DtypeError(f"relu is not defined for {x.dtype}: convert it, e.g. with x.float()")
     return np.maximum(x, _ZERO.get(x.dtype, 0))
+
+
+# NumPy's maximum is three times as slow into its own operand.
+INTO[relu] = lambda x, out: np.clip(x, 0, np.inf, out=out)
 
 
 @primitive

@@ -19,12 +19,23 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from wengert.dispatch import Function
 
 WAYS: dict[Function, list[tuple[Function, Function]]] = {}
 """By formula: conditions, and what computes the formula where they hold."""
 QUICK: dict[Function, Function] = {}
 """What computes functions of NumPy's of plain arrays, in place of them."""
+
+INTO: dict[Function, Function] = {}
+"""By a function of one array: what computes it into a large array of floats, given as `out=`."""
+
+
+def into(function: Function) -> Function | None:
+    """What computes a function of one array into it: NumPy's own where that computes it anyway."""
+    own = isinstance(function, np.ufunc) and function not in QUICK
+    return function if own else INTO.get(function)
 
 
 def implemented(formula: Function) -> Function:

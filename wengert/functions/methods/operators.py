@@ -44,11 +44,6 @@ def install_inplace(name: str, function: Any, label: str) -> None:
     setattr(Tensor, name, in_place)
 
 
-def _takes_out(array: Any) -> bool:
-    """Whether a ufunc may write its result straight into this array."""
-    return type(array) is np.ndarray and array.dtype.kind == "f" and array.flags.writeable
-
-
 def write_elementwise(x: Tensor, function: Any, other: Any, label: str) -> Tensor:
     """x = function(x, other) in place; straight into the memory where nothing is tracked."""
     if inplace.unrecorded(x, (other,)) or (
@@ -61,7 +56,7 @@ def write_elementwise(x: Tensor, function: Any, other: Any, label: str) -> Tenso
         array = other._array if isinstance(other, Tensor) else other
         same = type(other) in NUMBERS or getattr(array, "dtype", None) is x._array.dtype
         fits = same and (np.ndim(array) == 0 or array.shape == x._array.shape)
-        takes = isinstance(function, np.ufunc) and _takes_out(x._array)
+        takes = isinstance(function, np.ufunc) and inplace.takes_out(x._array)
         if fits and takes and 0 not in x._array.strides:
             function(x._array, array, out=x._array, casting="same_kind")
             mark_written(x, label)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.inplace import write_by
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
 from wengert.functions.arguments import of_tensors, one_dim
@@ -32,7 +33,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     tensor([0., 2.])
     """
     if inplace:
-        return written(input, neural.relu, (), "relu_")
+        return write_by(input, neural.relu, "relu_")
     return _relu(input)
 
 
