@@ -291,7 +291,7 @@ class HistoryMethods:
         if id(self) in memo:
             return memo[id(self)]
         alone = type(self).copied_alone
-        array = np.array(self._array, order="K") if alone else _copied(self._array, memo)
+        array = self._array.copy(order="K") if alone else _copied(self._array, memo)
         out = bare(type(self), array)
         memo[id(self)] = out
         _copy_state(out, self.__dict__, memo)
@@ -314,9 +314,9 @@ def _copied(array: Any, memo: dict[int, Any]) -> Any:
     owner = storage(array)
     copy = memo.get(id(owner))
     if copy is None:
-        copy = memo[id(owner)] = np.array(owner, order="K")
+        copy = memo[id(owner)] = owner.copy(order="K")
     if owner is array or copy.strides != owner.strides:
-        return copy if owner is array else np.array(array, order="K")
+        return copy if owner is array else array.copy(order="K")
     offset = array.ctypes.data - owner.ctypes.data
     memory = copy.ravel(order="K").view(np.uint8)
     return np.ndarray(array.shape, array.dtype, memory, offset, array.strides)

@@ -22,8 +22,11 @@ from wengert.rules.rule import RULES
 AS_THEY_ARE = frozenset(
     {np.shares_memory, np.may_share_memory, np.result_type, np.copyto}
     | {operator.getitem, operator.setitem, np.nextafter}
+    | {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
 )
-"""What asks about arrays, moves their numbers or goes to the next one, and computes nothing."""
+"""What asks about arrays, moves or compares their numbers, or goes to the next one: it computes
+nothing. A Python number that is compared with them is rounded as they are.
+"""
 
 
 class HalfArray(ndarray):

@@ -8,7 +8,9 @@ world is compared. A history that fails is made smaller by leaving out statement
 # ruff: noqa: E501  (texts of programs read best whole)
 from __future__ import annotations
 
+import array
 import builtins
+import collections
 import decimal
 import enum
 import functools
@@ -269,7 +271,6 @@ HIDDEN = {
     "__builtins__",
     "__warningregistry__",
     "handles",
-    "copy",
 }
 
 
@@ -284,6 +285,14 @@ def tensors_of(world: Any, own: set[str]) -> list[Any]:
     return list(seen.tensors.values())
 
 
+PLAIN = str, bytes, bytearray, array.array, types.FunctionType, type, wg.dtype, np.dtype
+WEAK = (
+    weakref.ReferenceType, weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDictionary,
+    *weakref.ProxyTypes,
+)  # fmt: skip
+"""What has others, which are somebody's to see."""
+
+
 class Seeing:
     """A walk over a world: its values, which of them are one object, and which share memory."""
 
@@ -295,7 +304,9 @@ class Seeing:
         self.kept: list[Any] = []
 
     def look(self, x: Any, path: str) -> Any:
-        if x is None or isinstance(x, (str, types.FunctionType, type, wg.dtype, np.dtype)):
+        if isinstance(x, WEAK):
+            return type(x).__name__
+        if x is None or isinstance(x, PLAIN):
             return x.__name__ if hasattr(x, "__name__") else str(x)
         if isinstance(x, (bool, int, float, np.generic)):
             return noted(x)
@@ -317,7 +328,7 @@ class Seeing:
         if isinstance(x, np.ndarray):
             self.arrays[path] = x
             return noted(x)
-        if isinstance(x, (list, tuple)):
+        if isinstance(x, (list, tuple, collections.deque)):
             return [self.look(part, f"{path}[{k}]") for k, part in enumerate(x)]
         if isinstance(x, set):
             return sorted(map(repr, x))
@@ -396,16 +407,21 @@ def unlike(found: dict[str, Any], expected: dict[str, Any], ignored: Iterable[st
 
 def worded(error: list[str] | None) -> list[str] | None:
     """An error, but for which of NumPy's functions met the shapes that do not go together, for
-    what freed a graph, which of a compiled function is the call as a whole, and for the numbers of
-    the module and of the version that it names.
+    what freed a graph, which of a compiled function is the call as a whole, for the numbers of the
+    module and of the version that it names, and for those of objects: where they lie in memory.
     """
     if error is not None and "broadcast" in error[1]:
         return [error[0], "broadcast"]
     if error is not None and error[0] == "FreedGraphError":
         return error[:1]
-    return (
-        None if error is None else [re.sub(r"(users_module_|version )\d+", r"\1", x) for x in error]
-    )
+    return None if error is None else [_NUMBERS.sub(_name_only, x) for x in error]
+
+
+_NUMBERS = re.compile(r"(users_module_|version |0x)[0-9a-f]+|(?<![\w.])\d{9,}(?![\w.])")
+
+
+def _name_only(found: re.Match[str]) -> str:
+    return found[1] or ""
 
 
 def how(found: list[str] | None, expected: list[str] | None) -> str:
@@ -433,7 +449,9 @@ def plain_number(item: list[Any]) -> bool:
 
 
 def large(values: Any) -> bool:
-    return any(not np.isfinite(a).all() or np.abs(a).max(initial=0) > LARGE for a in arrays(values))
+    return any(
+        not np.isfinite(a).all() or float(np.abs(a).max(initial=0)) > LARGE for a in arrays(values)
+    )
 
 
 def arrays(item: Any) -> Iterator[np.ndarray]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 PRELUDE = """
-import abc, builtins, collections, contextvars, csv, decimal, enum, fractions, functools, gc, io, itertools, json, os, random, re, sys, threading, types, weakref
+import abc, array, builtins, collections, contextvars, copy, csv, decimal, enum, fractions, functools, gc, io, itertools, json, os, random, re, sys, threading, types, weakref
 import numpy as np
 import wengert as wg
 from wengert import nn, optim
@@ -221,6 +221,20 @@ PLACES: dict[str, Place] = {
         "p@()", "p@ = functools.partial(identity, a=NEW)", get="p@.keywords['a']",
         put="p@.keywords['a'] = VALUE",
     ),
+    "argument that is a global": Place(
+        "k@['a']", "g@ = {'a': NEW}\nkeywords['k@'] = g@", default="k@", get="g@['a']", put="g@['a'] = VALUE"
+    ),
+    "global that is an argument": Place(
+        "g@['a']", "g@ = {'a': NEW}\nkeywords['k@'] = g@", default="k@", put="keywords['k@']['a'] = VALUE"
+    ),
+    "attribute that is an argument": Place(
+        "(k@ + obj@.l)[0]", "obj@ = Plain(l=[NEW])\nkeywords['k@'] = obj@.l", default="k@", get="obj@.l[0]",
+        put="obj@.l[0] = VALUE",
+    ),
+    "cell that is an argument": Place(
+        "(c@['a'] if k@ is c@ else k@['b'])", "keywords['k@'] = {'a': NEW}",
+        enclosing="c@ = keywords['k@']", default="k@", get="keywords['k@']['a']", put="keywords['k@']['a'] = VALUE",
+    ),
     "getattr": Place("getattr(obj@, 'a' + 'b')", "obj@ = Plain(ab=NEW)", get="obj@.ab", put="obj@.ab = VALUE"),
 }  # fmt: skip
 
@@ -251,6 +265,20 @@ VALUES: dict[str, Value] = {
     "int": Value("%i", "h = h * USE", {"replaced": "= %i", "by a float": "= %i.0", "by a bool": "= True", "by np.int64": "= np.int64(%i)"}),
     "int as a size": Value("%i", "h = h.repeat(1, USE)[:, :3] * USE", {"replaced": "= %i", "by np.int64": "= np.int64(%i)"}),
     "bool": Value("True", "h = h * 2 if USE else h * 0.5", {"replaced": "= False", "by an int": "= 0", "by np.bool_": "= np.bool_(False)", "by a list": "= []"}),
+    "number in a text": Value("%r", "v = USE\nout.append(f'{v:.2f} {v!r}' + str(USE) + repr([USE]) + '%s' % USE)", {"replaced": "= %r", "by an int": "= %i", "by np.float32": "= np.float32(%r)", "by np.float64": "= np.float64(%r)", "by np.bool_": "= np.bool_(False)"}),
+    "int in a name": Value("%i", "v = USE\nh = h * {f'w{k}': k / 4 for k in range(9)}[f'w{v}']", {"replaced": "= %i", "by np.int64": "= np.int64(%i)"}),
+    "remainder that decides": Value("%i", "h = h * 2 if USE % 2 == 0 else h * 0.5", {"replaced": "= %i", "by np.int64": "= np.int64(%i)", "by a float": "= %r"}),
+    "deciding numbers": Value("%r", "k = USE * 2 - 1\nif k > 1 or not USE: h = h * 2\nelif max(USE, 0.6) == 0.6: h = h * USE", {"replaced": "= %r", "by an int": "= %i", "by 0": "= 0", "by NaN": "= float('nan')", "by np.float32": "= np.float32(%r)"}),
+    "number in half precision": Value("%r", "h = wg.where(wg.full((3,), 1.2).half() == USE, h * 2, h * 0.5)", {"replaced": "= %r", "by np.float16": "= np.float16(1.2)", "by np.float32": "= np.float32(1.2)"}),
+    "weight": Value("%r", "h = h.lerp(h.detach() * h, USE)", {"replaced": "= %r", "by an int": "= 1", "by np.float32": "= np.float32(%r)", "by a tensor": "= wg.tensor(%r)"}),
+    "bytes": Value("b'ab'", "h = h * (USE[0] / 90)", {"replaced": "= b'%k'", "by an array of bytes": "= bytearray(b'%k')"}),
+    "array of bytes": Value("bytearray(b'ab')", "h = h * (USE[0] / 90)", {"replaced": "= bytearray(b'%k')", "item set": "AT[0] = %k", "appended": "AT.append(%k)"}),
+    "buffer": Value("np.array([%r, %r, %r], np.float32).tobytes()", "h = h * wg.from_numpy(np.frombuffer(USE, np.float32).copy())", {"replaced": "= np.array([%r, %r, %r], np.float32).tobytes()"}),
+    "array of Python's": Value("array.array('f', [%r, %r])", "h = h * USE[1] * len(USE)", {"replaced": "= array.array('f', [%r, %r])", "item set": "AT[1] = %r", "appended": "AT.append(%r)"}),
+    "queue": Value("collections.deque([%r, %r], 3)", "h = h * sum(USE)", {"replaced": "= collections.deque([%r])", "appended": "AT.append(%r)", "put first": "AT.appendleft(%r)", "emptied": "AT.clear()"}),
+    "copied dict": Value(f"{{'a': [%r], 't': {T3}}}", "d = copy.deepcopy(USE)\nh = h * d['a'][0] + d['t']\nd['a'].append(1); d['t'].mul_(2)", {"replaced": f"= {{'a': [%r], 't': {T3}}}", "item set": "AT['a'][0] = %r", "item written": "AT['t'].mul_(%r)", "appended": "AT['a'].append(%r)"}),
+    "copied module": Value("linear(1)", "m = copy.deepcopy(USE)\nh = m(h)\nwith wg.no_grad(): m.weight.mul_(2)", {"replaced": "= linear(2)", "weight written": "AT.weight.data.mul_(%r)", "bias removed": "AT.bias = None", "frozen": "AT.requires_grad_(False)", "weight replaced": "AT.weight = linear(3).weight"}),
+    "copied object": Value(f"Plain(v=[%r], t={T3})", "o, c = copy.copy(USE), copy.deepcopy(USE)\nc.v[0] = 0.5\nh = h * o.v[0] + c.t * c.v[0]", {"replaced": f"= Plain(v=[%r], t={T3})", "attribute set": "AT.v = [%r]", "attribute written": "AT.t.mul_(%r)", "class replaced": "AT.__class__ = Other"}),
     "str": Value("'sin'", "h = getattr(wg, USE)(h)", {"replaced": "= 'tanh'"}),
     "None": Value("None", "h = h if USE is None else h * USE", {"replaced": "= %r", "by a tensor": f"= {T3}"}),
     "np.float64": Value("np.float64(%r)", "h = h * USE", {"replaced": "= np.float64(%r)", "by a float": "= %r"}),
@@ -391,6 +419,17 @@ KEPT = {
     "an array written": ("a@ = np.zeros(3, np.float32)", "a@[0] += 1\nh = h * float(a@[0])"),
     "a class's count": ("class C@:\n    n = 1", "C@.n += 1\nh = h * (C@.n / 4)"),
     "an iterator": ("it@ = itertools.count(1)", "h = h * (next(it@) / 4)"),
+    "a generator": ("def g@():\n    k = 1.0\n    while True: yield (k := k * 0.9)\nit@ = g@()", "h = h * next(it@)"),
+    "a generator that is sent to": ("def g@():\n    k = 1.0\n    while True: k = (yield k) * 0.9\nit@ = g@()\nnext(it@)", "h = h * it@.send(0.5)"),
+    "an iterator over a list": ("it@ = iter([0.5, 0.7, 0.9] * 20)", "for k in it@:\n    h = h * k\n    break"),
+    "pairs of iterators": ("it@ = zip(itertools.count(1), [0.5, 0.7, 0.9] * 20)", "for n, k in itertools.islice(it@, 2): h = h * (k / n)"),
+    "lines of a file": ("f@ = io.StringIO('\\n'.join('123456789' * 9))", "h = h * (float(next(f@)) / 4)"),
+    "a log of texts": ("l@, n@ = [], 1", "global n@\nn@ += 1\nl@.append(f'step {n@}: {n@ / 4:.2f}')\nh = h * (n@ / 4)"),
+    "items by name": ("d@, n@ = {}, 1", "global n@\nn@ += 1\nd@[f'h{n@ % 3}'] = h.detach().mean(0)\nh = h + sum(d@.values())"),
+    "each third step": ("net@ = Net()\nnet@.n = 0", "net@.n += 1\nif net@.n % 3 == 0: h = h * 2"),
+    "a parameter": (f"net@ = Net()\nnet@.w = nn.Parameter({T3})", "h = h * net@.w.detach()\nnet@.w = nn.Parameter(net@.w.detach() * 0.9)\nout.append(net@.w.requires_grad)"),
+    "the best of modules": ("net@, best@ = linear(1), None", "global best@\nh = net@(h)\nbest@ = copy.deepcopy(net@.state_dict())\nout.append(best@)"),
+    "a mean with a weight": ("t@, n@ = wg.zeros(3), 0", "global n@\nn@ += 1\nwith wg.no_grad(): t@.lerp_(h.mean(0), 1 / n@)\nh = h + t@"),
 }  # fmt: skip
 
 DRAWS = {
@@ -433,6 +472,13 @@ ASKED = {
     "an error that is caught": ("t@ = {'a': %r}", "try: k = t@['b']\nexcept KeyError: k = t@['a']\nh = h * k", {"added": "t@['b'] = %r", "set": "t@['a'] = %r", "taken": "t@.pop('b', None)"}),
     "a weak reference": ("o@ = Plain(a=%r)\nw@ = weakref.ref(o@)", "h = h * w@().a", {"set": "o@.a = %r"}),
     "a weak set": ("o@ = Plain(a=%r)\nw@ = weakref.WeakSet([o@])", "for o in w@: h = h * o.a", {"set": "o@.a = %r"}),
+    "a weak proxy": ("o@ = Plain(a=%r)\nw@ = weakref.proxy(o@)", "h = h * w@.a", {"set": "o@.a = %r"}),
+    "a weak dictionary": ("o@ = Plain(a=%r)\nw@ = weakref.WeakValueDictionary(a=o@)", "h = h * w@['a'].a", {"set": "o@.a = %r"}),
+    "a weak reference that is made": ("o@ = Plain(a=%r)", "h = h * weakref.ref(o@)().a", {"set": "o@.a = %r", "replaced": "o@ = Plain(a=%r)"}),
+    "how many live": ("o@ = [Plain(a=1) for _ in range(9)]\nw@ = weakref.WeakSet(o@)", "h = h * (len(w@) / 4)", {"let go": "o@.pop()", "added": "o@.append(Plain(a=1)); w@.add(o@[-1])"}),
+    "what is kept by an object": ("o@ = Plain(a=1)\nw@ = weakref.WeakKeyDictionary({o@: %r})", "h = h * w@[o@]", {"set": "w@[o@] = %r"}),
+    "a view of a dict": ("d@ = {'a': %r}\nv@ = d@.values()", "for k in v@: h = h * k", {"set": "d@['a'] = %r"}),
+    "a leaf that is made": ("k@ = %r", "w = wg.full((3,), k@, requires_grad=True)\nout.append((x * w).sum())\nout.append(nn.Parameter(x.detach() * 2))", {"replaced": "k@ = %r"}),
     "a command": ("", "h = h * (os.system('true') + 1)", {"done": "pass"}),
 }  # fmt: skip
 
@@ -464,6 +510,16 @@ IDIOMS = {
         _NET + "g@ = wg.full((3, 3), %r)",
         "net@[0].weight.grad = g@\nopt@.step()\nout.append(net@[0].weight.grad is g@)",
         {"replaced": "g@ = wg.full((3, 3), %r)", "written": "g@.mul_(%r)", "removed": "net@[0].weight.grad = None"},
+    ),
+    "a scheduler": (
+        _NET + "sch@ = optim.lr_scheduler.StepLR(opt@, 2, 0.5)",
+        "opt@.zero_grad()\n" + _LOSS + "loss.backward()\nopt@.step()\nsch@.step()\nout.append(loss.detach())\nh = x * 1.5",
+        {"stepped": "sch@.step()", "rate set": "opt@.param_groups[0]['lr'] = %r", "loaded": "sch@.load_state_dict({**sch@.state_dict(), 'last_epoch': %i})"},
+    ),
+    "an optimizer after its scheduler": (
+        _NET + "sch@ = optim.lr_scheduler.StepLR(opt@, 2, 0.5)",
+        _LOSS + "loss.backward()\nsch@.step()\nopt@.step()" + _AFTER,
+        {"stepped": "sch@.step()"},
     ),
     "meters that are made": (
         "class Meter@:\n    k = 1.0\n    def __init__(self): self.sum = 0.0\n    def add(self, v): self.sum += v * self.k\nm@ = collections.defaultdict(Meter@)",
@@ -542,6 +598,14 @@ REFUSED = {
     "kept: an iterator: kept": "iterators and data loaders from outside",
     "asked: a weak reference: set": "objects that are found by a weak reference",
     "asked: a weak set: set": "objects that are found by a weak reference",
+    "kept: a generator: kept": "iterators and data loaders from outside",
+    "kept: a generator that is sent to: kept": "iterators and data loaders from outside",
+    "kept: pairs of iterators: kept": "iterators and data loaders from outside",
+    "kept: lines of a file: kept": "what a call changes in an object of a library",
+    "asked: a view of a dict: set": "what else C hides",
+    "asked: a weak proxy: set": "objects that are found by a weak reference",
+    "asked: a weak dictionary: set": "objects that are found by a weak reference",
+    "idiom: an optimizer after its scheduler: stepped": "what is used after a statement that may have changed it",
     "asked: a command: done": "functions that act on the system",
 }
 """Kinds of change that are refused, with the line; and the words of docs/compiler.md about them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -162,3 +163,17 @@ def test_a_dtype_that_is_asked_for_may_be_a_class_or_a_name(call: Any, dtype: An
     expected, found = call(x, dtype=dtype), wg.compile(call)(x, dtype=dtype)
     assert found.dtype == expected.dtype
     np.testing.assert_allclose(found, expected, rtol=2e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_a_number_that_half_precision_is_compared_with_is_rounded_as_in_eager_mode(
+    name: str, dtype: str
+) -> None:
+    # The array was widened first: none of its numbers was 1.2, or all were greater.
+    function = getattr(operator, f"__{name}__")
+    x = wg.tensor([1.2, 1.25, 0.5]).to(getattr(wg, dtype))
+    for number in (1.2, 1.25, np.float16(1.2), np.float32(1.2)):
+        expected = function(x, number)
+        assert wg.equal(wg.compile(lambda x, number=number: function(x, number))(x), expected)
+        assert wg.equal(wg.compile(function)(x, number), expected)

@@ -498,3 +498,31 @@ def test_a_number_that_changes_leaves_no_array_that_a_pass_would_free(made: str)
         return seen
 
     same(story)
+
+
+TEXTS = (
+    "repr(k)",
+    "ascii(k)",
+    "str(object=k)",
+    "','.join(map(str, [k, k]))",
+    "repr(k + 1)",
+    "[k]",
+    "k.__str__()",
+)
+
+
+@pytest.mark.parametrize(
+    "kind", ["float", "np.float64", "np.float32", "np.float16", "np.int64", "np.bool_"]
+)
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_text_of_a_number_that_changes_is_that_of_its_class(text: str, kind: str) -> None:
+    # It was that of an array, or of the nearest number of Python's: array(1.2), 1.2000000476837158.
+    def story(compile: Any) -> Any:
+        m = module(f"k = {kind}(0.5)\ndef f(x): return x * 2, str({text})")
+        f, seen = compile(m.f), []
+        for n in (0.5, 1.2, 1.6, 2.7):
+            m.k = type(m.k)(n)
+            seen.append(f(wg.ones(2))[1])
+        return seen
+
+    same(story)

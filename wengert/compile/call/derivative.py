@@ -11,8 +11,8 @@ import numpy as np
 from wengert.autograd import engine, saved
 from wengert.autograd.differentiate import grad
 from wengert.compile.trace.arguments import tracked
+from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.results import tensors_in
-from wengert.errors import WengertError
 from wengert.history.location import here
 from wengert.history.node import SETTLES, AccumulateGrad, Node, Output
 from wengert.tensor import Tensor, current_node
@@ -22,7 +22,7 @@ class Refused(Node):
     """Stands for the history of a result that cannot be gone through: an error says why."""
 
     __slots__ = ("error",)
-    error: WengertError
+    error: Any
 
     def name(self) -> str:
         return "CompiledBackward"
@@ -33,10 +33,28 @@ class Refused(Node):
     pull_recorded = pull
 
 
-def refused(error: WengertError) -> Refused:
-    node = Refused()
+class Ended(Node):
+    """The history of a result that leads to nothing outside of the function."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        return "CompiledBackward"
+
+    def pull(self, g: Any) -> Any:
+        return ()
+
+    pull_recorded = pull
+
+
+def ending(captured: Captured) -> Node | None:
+    """The history of results that require grad and are not differentiated, if there are any."""
+    if captured.refusal is None and not captured.ends:
+        return None
+    node = Ended() if captured.refusal is None else Refused()
     node.begin()
-    node.error = error
+    if isinstance(node, Refused):
+        node.error = captured.refusal
     return node
 
 

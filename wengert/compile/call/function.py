@@ -346,16 +346,15 @@ class CompiledFunction(_Typed[P, R]):
             specialization, key = outcome
             self.specializations.setdefault(key, []).append(specialization)
         self._last = specialization
-        if specialization.overlap(flat):
+        if specialization.overlap(flat) or not specialization.is_apart(given):
             return self.function(*args, **kwargs)
         special, linked = bool(modes.special), specialization.linked
         if special not in linked and specialization.called and state in modes.ORDINARY:
             # What this one is not for goes on to the entries that there were before.
             entry = link(specialization, flat, self._entry)
             entry = supposing(entry, specialization.program, self.function)
-            self._entry = (
-                self._told_apart(entry) if sum(map(_holds_no_memory, given)) > 1 else entry
-            )
+            several = sum(map(_holds_no_memory, given)) > 1 or (given and specialization.outside)
+            self._entry = self._told_apart(entry, specialization) if several else entry
             linked.add(special)
         specialization.called = True
 
@@ -365,12 +364,15 @@ class CompiledFunction(_Typed[P, R]):
 
         return supposing(run, specialization.program, self.function)(*args, **kwargs)
 
-    def _told_apart(self, entry: Callable[..., Any]) -> Callable[..., Any]:
+    def _told_apart(
+        self, entry: Callable[..., Any], specialization: Specialization
+    ) -> Callable[..., Any]:
         """An entry for calls of several containers that hold no memory by which it knows them."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            call = entry if are_several(containers(args, kwargs)) else self.function
-            return call(*args, **kwargs)
+            given = list(containers(args, kwargs))
+            fits = are_several(given) and specialization.is_apart(given)
+            return (entry if fits else self.function)(*args, **kwargs)
 
         return call
 

@@ -40,6 +40,7 @@ from wengert.compile.trace.world.places import (
     Put,
     Write,
     array_at,
+    has_history,
     is_number,
 )
 from wengert.history import modes
@@ -244,8 +245,7 @@ def _number(value: Value) -> Any:
 
 def _outputs(spec: Any) -> Iterator[Array | Number]:
     results = {output.number: output for output in outputs_in(spec.captured.whole())}
-    refusal = spec.captured.refusal
-    node = None if refusal is None else derivative.refused(refusal)
+    node = derivative.ending(spec.captured)
     origin = INFERENCE if modes.is_inference_mode_enabled() else None
     for k, v in enumerate(spec.program.outputs):
         buffer, result = spec.forward.table.output(k), results.get(k)
@@ -254,7 +254,7 @@ def _outputs(spec: Any) -> Iterator[Array | Number]:
         elif result.weak:
             yield Number(buffer, type(v.dtype.type(0).item()))
         else:
-            history = node if result.requires_grad else None
+            history = node if has_history(result) else None
             kind = Tensor if result.tensor else None
             yield Array(
                 buffer, v.dtype, v.shape, kind, node=history, origin=origin, scalar=result.scalar
@@ -292,7 +292,7 @@ class _Afterwards:
 
 def _pieces(spec: Any, flat: list[Any]) -> dict[Any, Piece]:
     """Leaves of the result that are made of what a call has found, or made."""
-    node = None if spec.captured.refusal is None else derivative.refused(spec.captured.refusal)
+    node = derivative.ending(spec.captured)
     state = modes.current()
     unrecorded = None if state.grad else "inference" if state.inference else "no_grad"
     pieces: dict[Any, Piece] = {}
@@ -302,7 +302,7 @@ def _pieces(spec: Any, flat: list[Any]) -> dict[Any, Piece]:
         if type(leaf) is Output and leaf.leaf:
             pieces[leaf] = Piece(leaf, Tensor.requires_grad_)
         if type(leaf) is Part:
-            known = node if leaf.requires_grad else None
+            known = node if has_history(leaf) else None
             of = leaf.of if known is None else functools.partial(_refusing, leaf, known)
             view = (leaf.call(_whole(spec, leaf.base, flat)), unrecorded or leaf.creation)
             base: Any = pieces.get(leaf.base, leaf.base)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from wengert.compile.trace.world.places import (
     Output,
     Place,
     array_at,
+    has_history,
     is_number,
     is_outside,
     same,
@@ -51,6 +52,7 @@ class Specialization:
         self.forms = [_form(x) for x in flat]
         self.joint = captured.joint
         self.guards = [*captured.guards, *captured.flags()]
+        self.outside = captured.outside()
         read = [p for value, p in captured.places.items() if value in captured.program.inputs]
         outside = filter(is_outside, dict.fromkeys([*read, *captured.bases()]))
         self.states = [(place, _form(place.read(()))) for place in outside]
@@ -104,6 +106,10 @@ class Specialization:
     def fits(self) -> bool:
         """Whether everything outside the arguments is as it was when this was traced."""
         return not self.changed()
+
+    def is_apart(self, containers: Iterable[Any]) -> bool:
+        """Whether none of the arguments' containers is what it knows outside as another object."""
+        return not self.outside or self.outside.isdisjoint(map(id, containers))
 
     def changed(self) -> str:
         """What is different outside the arguments, in words; nothing if it fits."""
@@ -180,14 +186,14 @@ class Specialization:
             write.place.write(None if write.number is None else outputs[write.number], flat)
         tensors: dict[Any, Any] = {}
         whole = structured(captured.whole(), outputs, tensors, flat)
-        if self.joint is not None and modes.is_grad_enabled():
+        node = derivative.ending(captured)
+        if self.joint is not None:
             known = {Output(k): value for k, value in enumerate(values, self.results)}
             known |= {leaf: tensors[leaf] for leaf in self.joint.slots}
             self.recording().record(lambda x: known[x] if x in known else x.read(flat))
-        elif captured.refusal is not None:
-            node = derivative.refused(captured.refusal)
+        elif node is not None:
             for leaf, tensor in tensors.items():
-                if type(leaf) in (Output, Part) and leaf.tensor and leaf.requires_grad:
+                if type(leaf) in (Output, Part) and has_history(leaf):
                     tensor._node = node
         if not captured.effects:
             return whole

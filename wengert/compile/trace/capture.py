@@ -17,6 +17,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.compile.program.program import Value
+from wengert.compile.trace.arguments import Changed
 from wengert.compile.trace.arrays.array import Trace, TracedArray, heard
 from wengert.compile.trace.arrays.refusals import Postponed, lost
 from wengert.compile.trace.arrays.scopes import refuse_write
@@ -209,11 +210,13 @@ class Capture:
             self.world.check_messages()
         returned, effects = back.returned(result.pop(), self.world.effects)
         captured = Captured(self.program, inputs.places, returned, effects=effects)
+        changes = type(captured.result) is Changed or bool(effects)
+        captured.identifies = self.world.identifies or changes
         with watch.aside():
             self.world.put_back()
             self.world.check_readings()
         captured.joint, gradients = back.joint(pulled)
-        captured.refusal = pulled.refusal
+        captured.refusal, captured.ends = pulled.refusal, pulled.ends
         for write in back.gradients():
             if isinstance(write, Put):
                 captured.effects.append(write)

@@ -18,6 +18,7 @@ from wengert.compile.trace.world.places import (
     Place,
     Put,
     Write,
+    owners,
 )
 from wengert.errors import WengertError
 from wengert.tensor import Tensor
@@ -48,6 +49,8 @@ class Captured:
     joint: Joint | None = None
     refusal: WengertError | None = None
     """Why its results have no derivative: it has gone through their history itself, say."""
+    ends: bool = False
+    """Whether its results have a history that leads to nothing outside."""
     guards: list[Guard] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     """Gradients, and the arrays of tensors that the function made and that outlive it."""
@@ -57,6 +60,8 @@ class Captured:
     """Tensors from outside of which the second lies where the first does."""
     effects: list[Put | Did] = field(default_factory=list)
     """What the function wrote into the world, in order."""
+    identifies: bool = False
+    """Whether it counts which objects the containers among the arguments are."""
     begun: list[tuple[Any, Any]] = field(default_factory=list)
     """Where state is kept that was made in the trace."""
     longest: int = 0
@@ -68,6 +73,17 @@ class Captured:
         """All that a call makes: its result, with what it writes into the world if it does."""
         written = [effect.value for effect in self.effects]
         return [self.result, *written] if written else self.result
+
+    def outside(self) -> set[int]:
+        """The ids of what is known outside, if it must be no container among the arguments."""
+        if not self.identifies:
+            return set()
+        places = [
+            *(g.place for g in self.guards),
+            *(e.place for e in self.effects if type(e) is Put),
+        ]
+        known = [g.object for g in self.guards] + [x for p in places for x in owners(p)]
+        return {*map(id, known), *(id(e.container) for e in self.effects if type(e) is Did)}
 
     def bases(self) -> list[Place]:
         """In what a call finds some of its results lie."""

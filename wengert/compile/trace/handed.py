@@ -6,6 +6,7 @@ All of it becomes outputs and updates of the program, and a description of where
 from __future__ import annotations
 
 import dataclasses
+import functools
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -205,7 +206,12 @@ class HandedBack:
             return x
         if id(x) not in self.leaves:
             self.leaves[id(x)] = self._leaf(x)
-        return self.leaves[id(x)]
+        if type(x) is Tensor:
+            return self.leaves[id(x)]
+        if id(x) not in self.anew:
+            self.anew[id(x)] = anew = Anew(type(x))
+            anew.make, anew.args = functools.partial(_of_class, type(x)), (self.leaves[id(x)],)
+        return self.anew[id(x)]
 
     def _leaf(self, x: Tensor) -> Any:
         node = current_node(x)  # of a view, after what was written into its base
@@ -302,10 +308,8 @@ class HandedBack:
         return watch.SLOT.__get__(tensor) if entry is None else entry.now
 
     def is_made(self, tensor: Tensor) -> bool:
-        """Whether a result was computed by the function: no argument, or tensor from outside."""
-        if tensor in self.passed.stand_ins or self.is_held(tensor):
-            return False
-        return not isinstance(tensor._node, AccumulateGrad)
+        """Whether a result was made by the function: no argument, or tensor from outside."""
+        return tensor not in self.passed.stand_ins and not self.is_held(tensor)
 
     def is_held(self, tensor: Tensor) -> bool:
         """Whether a tensor was there before the trace, and is no gradient (these are replaced)."""
@@ -414,3 +418,9 @@ def _final(now: TracedArray, traced: TracedArray) -> Value:
             "inside a compiled function; return the new one instead."
         )
     return now.value
+
+
+def _of_class(kind: type, tensor: Tensor) -> Tensor:
+    """A tensor that a call has made, as a Parameter say."""
+    tensor.__class__ = kind
+    return tensor

@@ -110,6 +110,8 @@ def untracked(function: Any, x: Any, other: Any) -> Any:
         kind = dtypes.result_type(a, b)
         a = a.astype(kind) if hasattr(a, "astype") else a
         b = np.asarray(b).astype(kind) if not hasattr(b, "astype") else b.astype(kind)
+    elif type(b) is float and kind is not None and dtypes.is_bfloat16(kind):
+        b = kind.type(b)  # as NumPy rounds a number beside its own dtypes
     if (kind is _COMPLEX or kind is _DOUBLE_COMPLEX) and function in _ORDERING:
         raise no_order(function.__name__, kind)
     try:

@@ -698,7 +698,7 @@ class TracedArray(ArrayMethods):
         return array.astype(dtype) if dtype is not None else array
 
     def __str__(self) -> str:
-        return str(self._known("str()") if self.scalar else np.asarray(self.concrete("str()")))
+        return str(self.known("str()"))
 
     def __bool__(self) -> bool:
         return bool(self.concrete("bool()"))
@@ -722,14 +722,15 @@ class TracedArray(ArrayMethods):
         chosen = self if not index else np.ravel(self)[index] if len(index) == 1 else self[index]
         return item_of(chosen)
 
-    def _known(self, what: str) -> Any:
-        """The number that this stands for."""
-        return np.asarray(self.concrete(what)).item()
+    def known(self, what: str) -> Any:
+        """What this stands for, if it is known: a number of its class, or an array."""
+        array = np.asarray(self.concrete(what), self.dtype)
+        return array if not self.scalar else array.item() if self.weak else array[()]
 
     def __hash__(self) -> int:  # type: ignore[override]
         if not self.scalar:
             raise TypeError("unhashable type: 'numpy.ndarray'")
-        return hash(self._known("hash()"))
+        return hash(self.known("hash()"))
 
     def tolist(self) -> Any:
         if self.value in self.trace.program.constants or self.size > LISTED:
@@ -746,9 +747,11 @@ class TracedArray(ArrayMethods):
         return np.asarray(self.concrete(".tobytes()")).tobytes()
 
     def __format__(self, spec: str) -> str:
-        return format(self._known("format()"), spec) if self.scalar else super().__format__(spec)
+        return format(self.known("format()"), spec) if self.scalar else super().__format__(spec)
 
     def __repr__(self) -> str:
+        if self.scalar:
+            return repr(self.known("repr()"))
         self.trace.showed()
         return f"<traced {self.dtype}{list(self.shape)}>"
 

@@ -12,8 +12,8 @@ from wengert.autograd.differentiate import grad
 from wengert.compile.program.program import Value
 from wengert.compile.trace.capture import Capture
 from wengert.compile.trace.world.places import Cotangent, Known, Place
-from wengert.errors import FreedGraphError, InplaceError, ModifiedError, WengertError
-from wengert.history import modes
+from wengert.errors import FreedGraphError, GradError, InplaceError, ModifiedError, WengertError
+from wengert.history.node import AccumulateGrad
 from wengert.tensor import Tensor, current_node
 
 
@@ -27,21 +27,25 @@ class Pulled:
     gradients: list[Any] = field(default_factory=list)
     refusal: WengertError | None = None
     """Why nothing could be pulled back: what whoever tries gets to see."""
+    ends: bool = False
+    """Whether the results have a history that leads to nothing outside."""
 
 
 def pull_back(capture: Capture, *results: Any) -> Pulled:
     """Pull traced cotangents of the results back to everything that requires grad."""
     tensors = [t for t in capture.back.tensors_in(*results) if capture.back.is_made(t)]
-    outs = list({id(t): t for t in tensors if current_node(t) is not None}.values())
-    if not outs or not modes.is_grad_enabled():
+    recorded = {id(t): t for t in tensors if current_node(t) is not None}.values()
+    own = [t for t in recorded if isinstance(current_node(t), AccumulateGrad)]
+    outs = [t for t in recorded if not isinstance(current_node(t), AccumulateGrad)]
+    if not outs:
         return Pulled()
     leaves: list[tuple[Place, Tensor]] = [
         (s.place, s.tensor) for s in capture.passed.stand_ins.values() if s.tensor.requires_grad
     ]
     outer = [f.tensor for f in capture.outside.tensors.values() if f.is_differentiable()]
     leaves += [(Known(tensor), tensor) for tensor in outer]
-    if not leaves:
-        return Pulled()
+    if not leaves and not own:
+        return Pulled(ends=True)
     values = [
         capture.inputs.add(Cotangent(k), t._array.shape, t._array.dtype, f"g{k}")
         for k, t in enumerate(outs)
@@ -51,7 +55,8 @@ def pull_back(capture: Capture, *results: Any) -> Pulled:
     gs = [capture.trusted(value) for value in values]
     count = len(capture.program.statements)
     try:
-        gradients = grad(outs, [t for _, t in leaves], gs, allow_unused=True, retain_graph=True)
+        by = [*(t for _, t in leaves), *own]
+        gradients = grad(outs, by, gs, allow_unused=True, retain_graph=True)
     except FreedGraphError:
         refusal: WengertError = FreedGraphError(
             "Trying to backward through the graph of a compiled function a second time: the "
@@ -61,7 +66,14 @@ def pull_back(capture: Capture, *results: Any) -> Pulled:
     except (ModifiedError, InplaceError) as error:
         refusal = error.with_traceback(None)
     else:
-        pairs = [(p, g) for (p, _), g in zip(leaves, gradients, strict=True) if g is not None]
-        return Pulled(outs, values, [p for p, _ in pairs], [g._array for _, g in pairs])
+        pairs = [(p, g) for (p, _), g in zip(leaves, gradients, strict=False) if g is not None]
+        if not any(g is not None for g in gradients[len(leaves) :]):
+            places, arrays = [p for p, _ in pairs], [g._array for _, g in pairs]
+            return Pulled(outs, values, places, arrays, ends=not pairs)
+        refusal = GradError(
+            "a compiled function has made a tensor that requires grad, and returned it, or kept "
+            "it, with what it computed of it: a program that runs again has no gradient for it. "
+            "Make that tensor outside of the function."
+        )
     del capture.program.statements[count:]  # some of the way back was there
     return Pulled(refusal=refusal)

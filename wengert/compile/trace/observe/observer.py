@@ -182,6 +182,10 @@ class Observer(Calls):
             self._given(value, bool)
         return self.length(value)
 
+    def identical(self, left: Any, right: Any) -> tuple[Any, Any]:
+        """For a question whether two are one object."""
+        return right, left
+
     def contains(self, item: Any, container: Any) -> Any:
         users = self._method(container, "__contains__")
         if users is not None:

@@ -230,6 +230,7 @@ SHOWN: dict[str, tuple[int, str]] = {
     "CONVERT_VALUE": (1, "formatted"),
     "GET_YIELD_FROM_ITER": (1, "whole"),
     "CONTAINS_OP": (2, "contains"),
+    "IS_OP": (2, "identical"),
     "MATCH_KEYS": (2, "match_keys"),
     "MATCH_CLASS": (3, "match_class"),
     "GET_LEN": (1, "length"),

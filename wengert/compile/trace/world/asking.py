@@ -134,7 +134,7 @@ class Asking(Observer):
             self._note_step(callee, args, named)
         else:
             if (callee is repr or callee is ascii) and args and type(args[0]) is TracedArray:
-                args = (np.asarray(args[0].concrete("repr()")),)
+                args = (args[0].known("repr()"),)
             told = not self._goes_by_arguments(callee, args) or _is_setting(callee, args, named)
             if told and not (speaks(callee) and self.gives_messages(_owner(callee))):
                 self._expect(frame, callee, args, named)

@@ -10,6 +10,7 @@ the condition on which a program may be used again, and the sentence that says w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from types import CellType, EllipsisType, FunctionType
 from typing import Any, get_args
@@ -421,6 +422,13 @@ def key_of(place: Place | Any) -> Any:
     return cls, *[key_of(getattr(place, name)) for name in _FIELDS[cls]]
 
 
+def owners(place: Place) -> Iterator[Any]:
+    """The objects that a place leads through."""
+    for name in _FIELDS[type(place)]:
+        x = getattr(place, name)
+        yield from owners(x) if type(x) in _FIELDS else (x,)
+
+
 _FIELDS = {cls: [field.name for field in fields(cls)] for cls in get_args(Place)}
 
 
@@ -442,6 +450,11 @@ class Output:
     leaf: bool = False  # made by the function to differentiate by
     weak: bool = False  # a Python number
     scalar: bool = False  # one of NumPy's
+
+
+def has_history(leaf: Any) -> bool:
+    """Whether an output, or what lies in it, is a tensor computed of what requires grad."""
+    return bool(leaf.tensor and leaf.requires_grad and not leaf.leaf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compile.trace.world.state import TOLD
 from wengert.functions.random import Generator
 from wengert.history import forks, modes
 from wengert.history.surroundings import DECIDING, SETTINGS
@@ -93,9 +94,12 @@ class _Attributes:
         except AttributeError:
             value = type(module).__getattr__(module, name)  # where modules keep their parameters
         capture = CAPTURES.get(get_ident())
-        if capture is None or name.startswith("__"):
+        if capture is None:
             return value
-        return capture.attribute_of(module, name, value)
+        if name in TOLD:  # who makes a copy goes by all that the module has
+            for known, held in tuple(object.__getattribute__(module, "__dict__").items()):
+                capture.attribute_of(module, known, held)
+        return value if name.startswith("__") else capture.attribute_of(module, name, value)
 
 
 class _Changes:

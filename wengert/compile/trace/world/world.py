@@ -99,6 +99,7 @@ class World(Reads):
         self.unobserved: Unobserved | None = None  # the first that ran so
         self.returned = False  # the function: what runs then is its derivative
         self.unrolled: dict[Any, int] | None = None
+        self.identifies = False  # whether it counts which object a container among the arguments is
         """How many steps of the user's loops are traced before the others; None if all are."""
         self.broken: BaseException | None = None
         """What ends the trace, though the function may have caught that."""
@@ -239,6 +240,11 @@ class World(Reads):
             super()._put(put, kind, owner, key, *value)
         finally:
             self.writing = outer
+
+    def identical(self, left: Any, right: Any) -> tuple[Any, Any]:
+        containers = self.passed.containers
+        self.identifies = self.identifies or id(left) in containers or id(right) in containers
+        return super().identical(left, right)
 
     def read_item(self, owner: Any, key: Any) -> Any:
         return super().read_item(owner, _known_key(owner, key))
