@@ -97,6 +97,28 @@ SAYS = {
 """A key number or phrase of each document, as the program prints it."""
 
 
+PICTURES = {
+    "bouncing_ray": {"bouncing_ray.png"},
+    "newton": {"newton.png"},
+    "descent": {"descent.png"},
+    "diffusion_digits": {"diffusion_digits.png"},
+    "lens": {"lens.png"},
+    "neural_field": {"neural_field.png"},
+    "expression_swell": {"expression_swell.png"},
+    "gpt_sonnets": {"gpt_sonnets.png"},
+    "sparse_newton": {"sparse_newton.png"},
+    "exponent_by_hand": {"exponent_batch.png", "exponent_stochastic.png"},
+    "named_scalars": {"exponent_named_scalars.png"},
+    "exponent_autograd": {"exponent_autograd.png"},
+    "mini_engine": {"mini_engine_loss.png"},
+    "gradient_tape": {"exponent_tape.png"},
+    "lstm_airline": {"airline.png"},
+    "numerical_differentiation": {"numerical_differentiation.png"},
+    "physics_informed": {"physics_informed.png"},
+}
+"""The files that a program draws where it is told to, by `--out`."""
+
+
 def load(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"example_{name}", FOLDER / f"{name}.py")
     assert spec is not None
@@ -107,56 +129,20 @@ def load(name: str) -> ModuleType:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
-def test_runs_and_says_what_its_document_says(program, capsys):
-    load(program.stem).main(SMALL.get(program.stem, []))
+def test_runs_says_what_its_document_says_and_draws_where_asked(program, tmp_path, capsys):
+    pictures, folder = PICTURES.get(program.stem, set()), tmp_path / "out"
+    out = ["--out", str(folder)] if pictures else []
+    load(program.stem).main([*SMALL.get(program.stem, []), *out])
     said = capsys.readouterr().out
     assert said
     for phrase in SAYS.get(program.stem, []):
         assert phrase in said
+    assert pictures == {path.name for path in folder.glob("*")}
 
 
 def test_the_readme_lists_every_program_and_no_other():
     listed = re.findall(r"\]\((\w+\.py)\)", (FOLDER / "README.md").read_text(encoding="utf-8"))
     assert sorted(listed) == [path.name for path in PROGRAMS]
-
-
-@pytest.mark.parametrize(
-    ("name", "pictures"),
-    [
-        ("bouncing_ray", {"bouncing_ray.png"}),
-        ("newton", {"newton.png"}),
-        ("descent", {"descent.png"}),
-        ("diffusion_digits", {"diffusion_digits.png"}),
-        ("lens", {"lens.png"}),
-        ("neural_field", {"neural_field.png"}),
-        ("expression_swell", {"expression_swell.png"}),
-        ("gpt_sonnets", {"gpt_sonnets.png"}),
-        ("sparse_newton", {"sparse_newton.png"}),
-        ("exponent_by_hand", {"exponent_batch.png", "exponent_stochastic.png"}),
-        ("named_scalars", {"exponent_named_scalars.png"}),
-        ("exponent_autograd", {"exponent_autograd.png"}),
-        ("mini_engine", {"mini_engine_loss.png"}),
-        ("gradient_tape", {"exponent_tape.png"}),
-        ("lstm_airline", {"airline.png"}),
-        ("numerical_differentiation", {"numerical_differentiation.png"}),
-        ("physics_informed", {"physics_informed.png"}),
-    ],
-)
-def test_pictures_are_drawn_where_asked(name, pictures, tmp_path, capsys):
-    few = ["--epochs", "20"]
-    size = {
-        "exponent_by_hand": few,
-        "named_scalars": few,
-        "exponent_autograd": few,
-        "gradient_tape": few,
-        "lstm_airline": ["--steps", "5"],
-        "mini_engine": ["--steps", "20"],
-        "expression_swell": ["--steps", "6"],
-        "sparse_newton": ["--side", "16"],
-        "physics_informed": ["--steps", "20"],
-    }
-    load(name).main([*size.get(name, SMALL.get(name, [])), "--out", str(tmp_path / "out")])
-    assert {path.name for path in (tmp_path / "out").iterdir()} == pictures
 
 
 def test_the_exponent_is_found_by_hand_and_by_named_scalars_in_the_same_steps():

@@ -125,7 +125,7 @@ def _unfit(
                 type(value) is str and name not in WORDS and not _is_word(kind)
             ):
                 wanted = kind.removesuffix(" | None")
-                yield name, wanted if wanted in ("bool", "int") else _SOME, ""
+                yield name, wanted if wanted in ("bool", "int", "float") else _SOME, ""
 
 
 _TENSOR, _SOME = "wengert.tensor.Tensor", "a number or a sequence of them"
