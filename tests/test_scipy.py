@@ -22,6 +22,7 @@ import scipy.stats
 
 import wengert as wg
 import wengert.scipy
+from tests.sweeps import swept
 
 _random = np.random.default_rng(1964)
 A = _random.normal(size=(3, 3)) + 3 * np.eye(3)
@@ -293,9 +294,7 @@ CALLS |= {
 LONG = [n for n in CALLS if n.startswith("stats.") and not n.endswith((".logpdf", ".cdf"))]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.sweep if n in LONG else ()) for n in CALLS]
-)
+@pytest.mark.parametrize("name", swept([*CALLS], *(n for n in CALLS if n not in LONG)))
 def test_value_is_scipys_and_derivatives_are_those_of_differences(name: str) -> None:
     check(*CALLS[name], seed=len(name))
 
@@ -485,9 +484,7 @@ FEW = ("chi", "genpareto", "maxwell", "skewnorm", "triang", "truncnorm", "vonmis
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in FEW else pytest.mark.sweep) for n in DERIVED]
-)
+@pytest.mark.parametrize("name", swept([*DERIVED], *FEW))
 def test_a_distribution_of_scipys_is_differentiated_by_its_own_formulas_or_refused(
     name: str,
 ) -> None:

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.sweeps import swept
 from tests.transforms.test_odeint import PARAMETERS, START, TIMES, loss, prey
 from wengert.errors import GradError
 
-SOME = {
+HOW = {
     "dopri5": {},
     "rk4": {"method": "rk4", "step_size": 0.25},
-}
-REST = {
     "tsit5, direct": {"method": "tsit5", "gradient": "direct"},
     "bosh3": {"method": "bosh3", "rtol": 1e-5},
     "rodas4": {"method": "rodas4", "rtol": 1e-5},
@@ -23,11 +22,7 @@ def loops(compiled):
     return [s.name for s in compiled.program.statements if s.name in ("repeat", "until")]
 
 
-@pytest.mark.parametrize(
-    "how",
-    [*SOME.values(), *(pytest.param(how, marks=pytest.mark.sweep) for how in REST.values())],
-    ids=[*SOME, *REST],
-)
+@pytest.mark.parametrize("how", swept(HOW, "dopri5", "rk4"))
 def test_solutions_and_gradients_are_those_of_the_recorded_steps(how):
     point = (PARAMETERS, START, TIMES)
     compiled = wg.compile(wg.value_and_grad(lambda *x: loss(*x, **how), (0, 1, 2)))

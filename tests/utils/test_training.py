@@ -11,6 +11,7 @@ import time
 import pytest
 
 import wengert as wg
+from tests.sweeps import swept
 from wengert import nn
 from wengert.utils.data import DataLoader, TensorDataset
 from wengert.utils.training import Accuracy, EarlyStopping, Mean, TrainingState, progress
@@ -71,8 +72,11 @@ def run(path, stop, workers, make):
     return subprocess.run(command, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize(("workers", "make"), [(0, "Adam"), (2, "NAdam")])
-def test_a_killed_run_goes_on_bit_for_bit(tmp_path, workers, make):
+@pytest.mark.parametrize(
+    "loaded", swept({"alone": (0, "Adam"), "by two workers": (2, "NAdam")}, "alone")
+)
+def test_a_killed_run_goes_on_bit_for_bit(tmp_path, loaded):
+    workers, make = loaded
     whole = run(tmp_path / "whole.wg", 0, workers, make)
     assert whole.returncode == 0, whole.stderr
     lines = whole.stdout.split("\n")

@@ -20,6 +20,7 @@ pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.stories import numbers, same
+from tests.sweeps import swept
 from wengert import nn, optim
 from wengert.compile.trace.arrays.array import Trace
 from wengert.compile.trace.world import watch
@@ -371,16 +372,15 @@ def test_signals_at_any_time_of_a_trace_leave_all_as_it_was() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "caught",
-    [
-        "try:\n    return net(x)\nexcept KeyboardInterrupt:\n    return x * 0",
-        "try:\n    return net(x)\nexcept BaseException:\n    pass\nreturn x * 0",
-        "with contextlib.suppress(KeyboardInterrupt):\n    return net(x)\nreturn x * 0",
-        "try:\n    y = x * 0\n    y = net(x)\nfinally:\n    return y",
-    ],
-    ids=["except", "except all", "suppress", "finally"],
-)
+CATCHING = {
+    "except": "try:\n    return net(x)\nexcept KeyboardInterrupt:\n    return x * 0",
+    "except all": "try:\n    return net(x)\nexcept BaseException:\n    pass\nreturn x * 0",
+    "suppress": "with contextlib.suppress(KeyboardInterrupt):\n    return net(x)\nreturn x * 0",
+    "finally": "try:\n    y = x * 0\n    y = net(x)\nfinally:\n    return y",
+}
+
+
+@pytest.mark.parametrize("caught", swept(CATCHING, "except"))
 def test_an_interrupt_that_the_traced_function_catches_is_none_of_its_ways(caught: str) -> None:
     # The handler's result became the program: all later calls gave it, silently.
     in_a_process(
@@ -425,7 +425,7 @@ def test_an_interrupt_that_the_traced_function_catches_is_none_of_its_ways(caugh
     )
 
 
-@pytest.mark.parametrize("by", ["a handler", "another thread"])
+@pytest.mark.parametrize("by", swept(["a handler", "another thread"], "a handler"))
 def test_an_error_that_comes_at_any_time_is_none_of_the_functions_ways(by: str) -> None:
     # Only interrupts were known. A handler's own error was caught, and what came of that compiled.
     in_a_process(
