@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import ERRORS, QUIET, primitive
+from wengert.dispatch import ERRORS, QUIET, Function, primitive
 from wengert.rules import rows
 from wengert.rules.blocks import ENOUGH, EXACT, by_rows, by_samples, in_rows, many, many_rows
 from wengert.rules.elementwise import FEW, exponential_share
@@ -61,10 +61,13 @@ def _cumsum_compiled(a: Any, axis: int) -> Any:
     return by_rows(np.cumsum, a.shape[-1], [a], settings=(-1,))
 
 
+_multiplied: Function = np.multiply.reduce
+
+
 @implemented
 def prod(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     """np.prod of a plain array."""
-    return np.prod(a, axis=axis, keepdims=bool(keepdims))
+    return _multiplied(a, axis=axis, keepdims=bool(keepdims))
 
 
 @way(prod, _along_many_rows)
