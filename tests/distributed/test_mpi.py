@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -376,6 +379,30 @@ def test_a_program_all_of_whose_processes_have_died_is_no_success(last, status, 
     done = run([sys.executable, "-m", "wengert", "run", "--nproc", "2", "--min", "1", str(script)])
     assert done.returncode == status, done.stdout
     assert ("all processes have died" in done.stdout) == bool(status)
+
+
+def is_there(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_launcher_that_is_told_to_end_ends_its_processes(tmp_path):
+    # They went on without it, as did mpirun.
+    script = tmp_path / "script.py"
+    script.write_text("import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(50)\n")
+    words = [sys.executable, "-m", "wengert", "run", "--nproc", "1", str(script)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT, text=True) as launcher:
+        assert launcher.stdout is not None
+        worker = int(launcher.stdout.readline())
+        launcher.terminate()
+        assert launcher.wait(30) == 128 + signal.SIGTERM
+    deadline = time.monotonic() + 10
+    while is_there(worker) and time.monotonic() < deadline:  # until it is forgotten, too
+        time.sleep(0.1)
+    assert not is_there(worker)
 
 
 @pytest.mark.skipif(not survives(), reason="this MPI ends all ranks when one dies (no ULFM)")

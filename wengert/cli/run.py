@@ -8,14 +8,17 @@ read (`worker.py`), and to start again, as often as was asked for.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -257,8 +260,8 @@ def command(
 
 
 def _wait(words: list[str], environment: dict[str, str]) -> int:
-    """Run a command to its end; when interrupted, end it too."""
-    with subprocess.Popen(words, env=environment) as process:
+    """Run a command to its end; when interrupted or told to end, end it too."""
+    with _ended_by_error(signal.SIGTERM), subprocess.Popen(words, env=environment) as process:
         try:
             return process.wait()
         except BaseException:
@@ -268,3 +271,20 @@ def _wait(words: list[str], environment: dict[str, str]) -> int:
             except subprocess.TimeoutExpired:
                 process.kill()
             raise
+
+
+@contextlib.contextmanager
+def _ended_by_error(number: int) -> Iterator[None]:
+    """Raise an error where a signal would end this process, and leave what it has started."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # where signals are handled is not ours to say
+        return
+
+    def end(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(number, end)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
