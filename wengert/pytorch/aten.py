@@ -210,10 +210,10 @@ def _inside(x: Tensor, indices: Any) -> tuple[Any, ...]:
 
 def _chunk_cat(tensors: Sequence[Tensor], dim: int, num_chunks: int) -> Tensor:
     """Tensors cut into pieces along a dimension, filled up with 0, and joined piece by piece."""
-    if num_chunks < 1 or not all(x.numel() for x in tensors):
+    if num_chunks < 1 or any(dim >= x.ndim or not x.numel() for x in tensors):
         raise RuntimeError(
-            "_chunk_cat expects positive num_chunks and tensors with elements, got "
-            f"{num_chunks} chunks of shapes {[tuple(x.shape) for x in tensors]}"
+            "_chunk_cat expects positive num_chunks, tensors with elements, and dim < ndim, got "
+            f"{num_chunks} chunks along {dim} of shapes {[tuple(x.shape) for x in tensors]}"
         )
     rows = []
     for x in tensors:
