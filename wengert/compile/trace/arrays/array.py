@@ -435,14 +435,14 @@ def _are_plain(values: Iterable[Any]) -> bool:
         if kind is TracedArray or kind in _PLAIN:
             continue
         if kind is np.ndarray:
-            plain = not x.dtype.hasobject
+            passes = not x.dtype.hasobject
         elif kind is tuple or kind is list:
-            plain = _are_plain(x)
+            passes = _are_plain(x)
         elif kind is slice:
-            plain = _are_plain((x.start, x.stop, x.step))
+            passes = _are_plain((x.start, x.stop, x.step))
         else:
-            plain = isinstance(x, np.dtype)
-        if not plain:
+            passes = isinstance(x, np.dtype)
+        if not passes:
             return False
     return True
 
