@@ -80,9 +80,12 @@ def callbacks() -> list[Any]:
 # ---- signals ---------------------------------------------------------------------------------
 
 
+_SIGNALS = tuple(map(int, signal.valid_signals()))
+
+
 def handlers() -> Iterator[FunctionType]:
     """The functions that handle signals."""
-    for number in signal.valid_signals():
+    for number in _SIGNALS:
         handler: Any = signal.getsignal(number)
         if callable(handler):
             while isinstance(handler, MethodType | functools.partial):
