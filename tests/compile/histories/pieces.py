@@ -427,6 +427,8 @@ KEPT = {
     "a log of texts": ("l@, n@ = [], 1", "global n@\nn@ += 1\nl@.append(f'step {n@}: {n@ / 4:.2f}')\nh = h * (n@ / 4)"),
     "items by name": ("d@, n@ = {}, 1", "global n@\nn@ += 1\nd@[f'h{n@ % 3}'] = h.detach().mean(0)\nh = h + sum(d@.values())"),
     "each third step": ("net@ = Net()\nnet@.n = 0", "net@.n += 1\nif net@.n % 3 == 0: h = h * 2"),
+    "a parameter": (f"net@ = Net()\nnet@.w = nn.Parameter({T3})", "h = h * net@.w.detach()\nnet@.w = nn.Parameter(net@.w.detach() * 0.9)\nout.append(net@.w.requires_grad)"),
+    "the best of modules": ("net@, best@ = linear(1), None", "global best@\nh = net@(h)\nbest@ = copy.deepcopy(net@.state_dict())\nout.append(best@)"),
     "a mean with a weight": ("t@, n@ = wg.zeros(3), 0", "global n@\nn@ += 1\nwith wg.no_grad(): t@.lerp_(h.mean(0), 1 / n@)\nh = h + t@"),
 }  # fmt: skip
 
@@ -475,6 +477,7 @@ ASKED = {
     "a weak reference that is made": ("o@ = Plain(a=%r)", "h = h * weakref.ref(o@)().a", {"set": "o@.a = %r", "replaced": "o@ = Plain(a=%r)"}),
     "what is kept by an object": ("o@ = Plain(a=1)\nw@ = weakref.WeakKeyDictionary({o@: %r})", "h = h * w@[o@]", {"set": "w@[o@] = %r"}),
     "a view of a dict": ("d@ = {'a': %r}\nv@ = d@.values()", "for k in v@: h = h * k", {"set": "d@['a'] = %r"}),
+    "a leaf that is made": ("k@ = %r", "w = wg.full((3,), k@, requires_grad=True)\nout.append((x * w).sum())\nout.append(nn.Parameter(x.detach() * 2))", {"replaced": "k@ = %r"}),
     "a command": ("", "h = h * (os.system('true') + 1)", {"done": "pass"}),
 }  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +14,7 @@ pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.stories import caught, module, noted, numbers, same, same_or_refused, thrice
-from wengert import optim
+from wengert import nn, optim
 from wengert.errors import InplaceError, TracingError
 
 # ---- versions ------------------------------------------------------------------------------
@@ -383,6 +385,57 @@ def test_inference_mode_marks_results() -> None:
         f = compile(lambda x: w * x)
         with wg.inference_mode():
             return [f(numbers(3, 4)).is_inference() for _ in range(3)]
+
+    same(story)
+
+
+def _made_outside(x: Any, made: Any = None) -> Any:
+    with wg.inference_mode(False):
+        return made(x) if made else x * 2
+
+
+def _made_inside(x: Any) -> Any:
+    with wg.inference_mode():
+        return x * 2
+
+
+def _counted(x: Any) -> Any:
+    return wg.fori_loop(0, 3, lambda i, y: y * 2, x)
+
+
+MARKED = {
+    "computed": lambda x: x * 2,
+    "a parameter": lambda x: nn.Parameter(x.detach() * 2),
+    "a leaf": lambda x: wg.full((2,), 3.0, requires_grad=True),
+    "a view of a parameter": lambda x: nn.Parameter(x.detach() * 2).view(1, 2),
+    "parts of a parameter": lambda x: [*nn.Parameter(x.detach() * 2).split(1)],
+    "a deep copy": lambda x: copy.deepcopy(x * 2),
+    "a copy": lambda x: copy.copy(x * 2),
+    "a deep copy of a module": lambda x: list(copy.deepcopy(LINEAR).parameters()),
+    "transposed": lambda x: (x[None] * wg.ones(3, 1)).T,
+    "made in the mode": _made_inside,
+    "made outside the mode": _made_outside,
+    "a parameter made outside the mode": functools.partial(_made_outside, made=nn.Parameter),
+    "of a loop": _counted,
+    "of a loop outside the mode": functools.partial(_made_outside, made=_counted),
+    "of a loop of unknown length": lambda x: wg.while_loop(lambda y: y.sum() < 50, wg.exp, x),
+    "of a choice": lambda x: wg.cond(x.sum() > 5, lambda: x * 2, lambda: x * 3),
+}
+LINEAR = nn.Linear(2, 2)
+
+
+@pytest.mark.parametrize("mode", [wg.enable_grad, wg.no_grad, wg.inference_mode])
+@pytest.mark.parametrize("made", MARKED)
+def test_results_have_the_mark_of_the_mode_that_they_were_made_in(made: str, mode: Any) -> None:
+    # The mode of the call marked them all: parameters, copies, what was made in another mode.
+    def story(compile: Any) -> Any:
+        f, seen = compile(MARKED[made]), []
+        for k in range(4):
+            with mode():
+                y = f(numbers(1, 2 + k))
+            tensors = y if isinstance(y, list) else [y]
+            seen.append([(t.is_inference(), t.requires_grad, t.is_leaf, type(t)) for t in tensors])
+        return seen
 
     same(story)
 

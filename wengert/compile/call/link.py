@@ -246,7 +246,6 @@ def _number(value: Value) -> Any:
 def _outputs(spec: Any) -> Iterator[Array | Number]:
     results = {output.number: output for output in outputs_in(spec.captured.whole())}
     node = derivative.ending(spec.captured)
-    origin = INFERENCE if modes.is_inference_mode_enabled() else None
     for k, v in enumerate(spec.program.outputs):
         buffer, result = spec.forward.table.output(k), results.get(k)
         if result is None:
@@ -256,6 +255,7 @@ def _outputs(spec: Any) -> Iterator[Array | Number]:
         else:
             history = node if has_history(result) else None
             kind = Tensor if result.tensor else None
+            origin = INFERENCE if result.inference else None
             yield Array(
                 buffer, v.dtype, v.shape, kind, node=history, origin=origin, scalar=result.scalar
             )

@@ -30,10 +30,9 @@ from wengert.compile.trace.world.places import (
     is_outside,
     same,
 )
-from wengert.history import modes
 from wengert.history.node import SharedCell
 from wengert.history.uncollected import uncollected
-from wengert.tensor import INFERENCE, Tensor, cell_of, may_record, wrap
+from wengert.tensor import INFERENCE, Tensor, cell_of, wrap
 
 
 class Specialization:
@@ -300,10 +299,9 @@ def structured(item: Any, outputs: list[Any], values: dict[Any, Any], flat: list
         if not leaf.tensor:
             return array.item() if leaf.weak else array[()] if leaf.scalar else array
         tensor = wrap(array)
+        tensor._origin = INFERENCE if leaf.inference else None
         if leaf.leaf:
             tensor.requires_grad_()
-        if modes.special:
-            may_record(tensor)
         return tensor
 
     return filled(item, value_of)

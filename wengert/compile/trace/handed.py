@@ -49,7 +49,7 @@ from wengert.compile.trace.world.world import World
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.history.node import AccumulateGrad
-from wengert.tensor import Tensor, View, current_node
+from wengert.tensor import INFERENCE, Tensor, View, current_node
 
 
 class Born:
@@ -226,7 +226,8 @@ class HandedBack:
                 around = self._tensor(x._origin.base)  # detached: it has no history of the base
                 part = part.within(around) if type(around) is Part else part
             return dataclasses.replace(part, requires_grad=node is not None, leaf=leaf)
-        return Output(self._output(x), True, node is not None, leaf)
+        inference = x._origin is INFERENCE
+        return Output(self._output(x), True, node is not None, leaf, inference=inference)
 
     def _is_view_of(self, x: Tensor, base: Any) -> bool:
         """Whether a view is one of the base itself, not of something detached from it."""

@@ -145,7 +145,7 @@ def ordered(x: Any, array: TracedArray, base: Output, strides: Any) -> Part:
         base,
         (array.shape, strides, 0),
         tensor,
-        inference=tensor and not array.path and x._origin is INFERENCE,
+        inference=tensor and x._origin is INFERENCE,
         itemsize=array.dtype.itemsize,
     )
 

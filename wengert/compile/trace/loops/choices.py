@@ -23,10 +23,10 @@ from wengert.compile.trace.loops.repeats import (
     history_of,
     reached,
     swept,
+    tensor_of,
 )
 from wengert.history import modes
-from wengert.history.node import Output
-from wengert.tensor import Tensor, wrap
+from wengert.tensor import Tensor
 
 
 class Chosen(BodyNode):
@@ -79,12 +79,9 @@ class Choice:
         leaves: list[Any] = []
         for k, value in enumerate(outputs):
             array = self.trace.array(value)
-            if not isinstance(self.results[0][k], Tensor):
-                leaves.append(array)
-            elif node is None or not self.tracked[k]:
-                leaves.append(wrap(array))
-            else:
-                leaves.append(wrap(array, Output(node, k) if k else node))
+            is_tensor = isinstance(self.results[0][k], Tensor)
+            of = node if self.tracked[k] else None
+            leaves.append(tensor_of(array, of, k) if is_tensor else array)
         return together(leaves, self.layers)
 
     def pulled(self, gs: list[Any], recorded: bool) -> list[Any]:

@@ -30,7 +30,7 @@ from wengert.compile.trace.loops.memory import Memory, More, array_of
 from wengert.history import modes
 from wengert.history.location import here
 from wengert.history.node import Node, Output, source
-from wengert.tensor import Tensor, current_node, wrap
+from wengert.tensor import Tensor, current_node, may_record, wrap
 
 Place = tuple[Node, int]
 """An output of a node, by its number."""
@@ -395,13 +395,16 @@ def _with_history(loop: Recorded, arrays: list[TracedArray], insides: list[Any])
     node = Repeated(loop, loop.edges()) if tracked else None
     results: list[Any] = []
     for k, (array, inside) in enumerate(zip(arrays, insides, strict=True)):
-        if not isinstance(inside, Tensor):
-            results.append(array)
-        elif node is None or not loop.results[k]:
-            results.append(wrap(array))
-        else:
-            results.append(wrap(array, Output(node, k) if k else node))
+        is_tensor, of = isinstance(inside, Tensor), node if loop.results[k] else None
+        results.append(tensor_of(array, of, k) if is_tensor else array)
     return results
+
+
+def tensor_of(array: TracedArray, node: Node | None, slot: int) -> Tensor:
+    """A result of a loop or choice as a tensor: with its node, if any, and the mark of the mode."""
+    tensor = wrap(array, None if node is None else edge_to((node, slot)))
+    may_record(tensor)
+    return tensor
 
 
 def history_of(x: Any) -> Any:

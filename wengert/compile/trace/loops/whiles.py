@@ -35,6 +35,7 @@ from wengert.compile.trace.loops.repeats import (
     inside,
     started,
     swept,
+    tensor_of,
     term,
     total,
     values_in,
@@ -42,8 +43,7 @@ from wengert.compile.trace.loops.repeats import (
 )
 from wengert.history import modes
 from wengert.history.location import here
-from wengert.history.node import Output
-from wengert.tensor import Tensor, wrap
+from wengert.tensor import Tensor
 
 
 class Sweep:
@@ -198,9 +198,8 @@ def _results(chain: list[Sweep], outputs: Any, count: Value, news: list[Any]) ->
     for k, (value, new) in enumerate(zip(outputs, news, strict=True)):
         # Where no iteration runs, the final state is the first.
         depends = loop.results[k] or k in loop.alive
-        edge = None if node is None or not depends else Output(node, k) if k else node
-        array = trace.array(value)
-        results.append(wrap(array, edge) if isinstance(new, Tensor) else array)
+        array, of = trace.array(value), node if depends else None
+        results.append(tensor_of(array, of, k) if isinstance(new, Tensor) else array)
     return results
 
 

@@ -450,6 +450,7 @@ class Output:
     leaf: bool = False  # made by the function to differentiate by
     weak: bool = False  # a Python number
     scalar: bool = False  # one of NumPy's
+    inference: bool = False  # marked as what inference mode makes
 
 
 def has_history(leaf: Any) -> bool:
