@@ -4,8 +4,9 @@ Begin with `array.py`: an array with a shape and a dtype and no numbers, which a
 for each function of NumPy's that meets it. What functions mean on it is said in `core.py`,
 `ufuncs.py`, `reductions.py`, `products.py`, `shapes.py` and `indexing.py`, which this imports; one
 without a meaning is kept as a statement that calls it (`opaque.py`). `storage.py` knows in whose
-memory an array lies, `ints.py` in which interval an int of Python's does, `scopes.py` where
-statements go, and `refusals.py` what cannot be traced.
+memory an array lies, `operands.py` what type an operand has, `ints.py` in which interval an int of
+Python's lies, `scopes.py` where statements go and `lines.py` from which of the user's lines they
+come, and `refusals.py` what cannot be traced.
 
 Imports `program`, and of `plan` the arithmetic of strides. A function gets a meaning beside its
 like.

@@ -17,7 +17,6 @@ import functools
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from wengert.arrays.methods import ArrayMethods
 from wengert.compile.program import operations
 from wengert.compile.program.program import Makers, Program, Shape, Statement, Value, values_in
 from wengert.compile.trace.arrays import ints, refusals
+from wengert.compile.trace.arrays.lines import is_users, origin
 from wengert.compile.trace.arrays.numbers import check_exponent, item_of
 from wengert.compile.trace.arrays.opaque import (
     INSTEAD,
@@ -38,11 +38,12 @@ from wengert.compile.trace.arrays.opaque import (
     results_of,
     zeros,
 )
+from wengert.compile.trace.arrays.operands import BITWISE, common_shape, in_arithmetic, type_of
 from wengert.compile.trace.arrays.scopes import Scope, check_is_inside, writable_now
 from wengert.compile.trace.arrays.storage import Flags, Peek, Step, Storage, Strides, kept, written
 from wengert.dispatch import PLAIN, Function, require, writes
 from wengert.errors import TracingError
-from wengert.history.location import INTERNAL, here, is_internal, line_of
+from wengert.history.location import here, is_internal, line_of
 from wengert.history.node import tick
 from wengert.rules import indexing
 from wengert.rules.half import arrays_in, computed, keeps_numbers
@@ -53,37 +54,6 @@ LISTED = 64
 """So many numbers of a list are each one of the program."""
 SMALL = 1 << 12
 """Operations on constants of at most so many elements are carried out while tracing."""
-
-
-def _origin() -> tuple[CodeType, int]:
-    """The user's line that a statement comes from: in a backward pass, that of the operation."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        code = frame.f_code
-        file = code.co_filename
-        # Asked here, as in `user_frame`: each statement has a whole stack of files that are known.
-        if not (INTERNAL[file] if file in INTERNAL else is_internal(file)):
-            return code, frame.f_lasti
-        if code.co_name in _PULLS:
-            node = frame.f_locals.get("self")
-            if getattr(node, "code", None) is not None:
-                return node.code, node.at  # type: ignore[union-attr]
-        frame = frame.f_back
-    return here()
-
-
-_PULLS = frozenset({"pull", "pull_recorded"})
-
-
-def _is_users() -> bool:
-    """Whether an operator stands in the user's code: the library's formulas are trusted."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(_BELOW):
-        frame = frame.f_back
-    return frame is None or not is_internal(frame.f_code.co_filename)
-
-
-_BELOW = ("numpy", "wengert.arrays", "wengert.compile.trace", "wengert.dispatch")
 
 
 class Trace(Kind):
@@ -138,7 +108,7 @@ class Trace(Kind):
         outputs = tuple(Value(shape, dtype) for shape, dtype in results)
         if draws:
             self.drawn.append(outputs)
-        code, at = _origin()
+        code, at = origin()
         if self.homes:
             check_is_inside(self, list(values_in((args, kwargs))))
         statement = Statement(function, tuple(args), kwargs, outputs, code, at)
@@ -215,7 +185,7 @@ class Trace(Kind):
         kinds: list[Any] = [type_of(x) for x in operands]
         weak = all(type(x) in NUMBERS or (type(x) is Value and x.weak) for x in operands)
         if weak:
-            kinds = [_in_arithmetic(k) if ufunc not in _BITWISE else np.dtype(k) for k in kinds]
+            kinds = [in_arithmetic(k) if ufunc not in BITWISE else np.dtype(k) for k in kinds]
         if dtype is not None:
             resolved = ufunc.resolve_dtypes((*kinds, None), signature=(*[None] * len(kinds), dtype))
         else:
@@ -232,10 +202,10 @@ class Trace(Kind):
             for x, want in zip(operands, loop, strict=True)
         )
         if ufunc is np.power and out.kind == "i" and not weak:
-            check_exponent(self, args[1], _is_users())
+            check_exponent(self, args[1], is_users())
         value = self.record(ufunc, args, shape, out)
         value.weak, value.bounds = weak, known
-        if weak and ufunc is np.power and out.kind == "f" and _is_users():
+        if weak and ufunc is np.power and out.kind == "f" and is_users():
             self.check_size(value, args)
         return value
 
@@ -282,7 +252,7 @@ class Trace(Kind):
 
     def _called(self, function: Any, args: Any, kwargs: Any) -> Any:
         if kwargs.get("axis") is not None:
-            check_axis(function, args, kwargs["axis"], _is_users())
+            check_axis(function, args, kwargs["axis"], is_users())
         call = functools.partial(super().call, function)
         narrow = not keeps_numbers(function) and _are_half((*args, *kwargs.values()))
         try:
@@ -482,35 +452,6 @@ def _are_half(values: Any) -> bool:
                 return False  # at the first, as nearly always: this is asked of each call
             kinds.add(x.dtype)
     return len(kinds) == 1
-
-
-_BITWISE = frozenset({np.bitwise_and, np.bitwise_or, np.bitwise_xor})
-
-
-def _in_arithmetic(kind: Any) -> np.dtype[Any]:
-    """The dtype of a Python number: truth values are ints."""
-    dtype = np.dtype(kind)
-    return np.dtype(int) if dtype.kind == "b" else dtype
-
-
-def type_of(x: Any) -> Any:
-    """A value's dtype, or the Python type of what is a Python number."""
-    if type(x) is not Value:
-        return type(x) if type(x) is not bool else np.dtype(bool)
-    if x.weak:
-        return {"f": float, "i": int, "c": complex}.get(x.dtype.kind, x.dtype)
-    return x.dtype
-
-
-def shape_of(x: Any) -> Shape:
-    return x.shape if type(x) is Value else ()
-
-
-def common_shape(operands: list[Any]) -> Shape:
-    """Mostly that of all operands that have dimensions."""
-    shapes = [shape_of(x) for x in operands]
-    different = {shape for shape in shapes if shape}
-    return np.broadcast_shapes(*shapes) if len(different) > 1 else next(iter(different), ())
 
 
 def writable(x: Any) -> TracedArray:

@@ -8,8 +8,9 @@ import numpy as np
 
 from wengert.compile.program import operations
 from wengert.compile.program.program import Value
-from wengert.compile.trace.arrays.array import Trace, shape_of, values_of
+from wengert.compile.trace.arrays.array import Trace, values_of
 from wengert.compile.trace.arrays.core import promotable
+from wengert.compile.trace.arrays.operands import shape_of
 from wengert.dispatch import require
 from wengert.rules import convolution, elementwise, linalg, neural, reductions, shapes, special
 
