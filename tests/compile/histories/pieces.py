@@ -475,6 +475,7 @@ ASKED = {
     "a weak proxy": ("o@ = Plain(a=%r)\nw@ = weakref.proxy(o@)", "h = h * w@.a", {"set": "o@.a = %r"}),
     "a weak dictionary": ("o@ = Plain(a=%r)\nw@ = weakref.WeakValueDictionary(a=o@)", "h = h * w@['a'].a", {"set": "o@.a = %r"}),
     "a weak reference that is made": ("o@ = Plain(a=%r)", "h = h * weakref.ref(o@)().a", {"set": "o@.a = %r", "replaced": "o@ = Plain(a=%r)"}),
+    "how many live": ("o@ = [Plain(a=1) for _ in range(9)]\nw@ = weakref.WeakSet(o@)", "h = h * (len(w@) / 4)", {"let go": "o@.pop()", "added": "o@.append(Plain(a=1)); w@.add(o@[-1])"}),
     "what is kept by an object": ("o@ = Plain(a=1)\nw@ = weakref.WeakKeyDictionary({o@: %r})", "h = h * w@[o@]", {"set": "w@[o@] = %r"}),
     "a view of a dict": ("d@ = {'a': %r}\nv@ = d@.values()", "for k in v@: h = h * k", {"set": "d@['a'] = %r"}),
     "a leaf that is made": ("k@ = %r", "w = wg.full((3,), k@, requires_grad=True)\nout.append((x * w).sum())\nout.append(nn.Parameter(x.detach() * 2))", {"replaced": "k@ = %r"}),

@@ -3,6 +3,9 @@
 # ruff: noqa: E501  (programs as text read best with a statement on a line)
 from __future__ import annotations
 
+import contextlib
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -154,3 +157,45 @@ def test_a_compiled_gradient_of_an_inner_function_keeps_its_native_entry() -> No
     for _ in range(3):
         f(numbers(1, 2, 3))
     assert f._entry != f._call
+
+
+class Held:
+    pass
+
+
+def _held_while_called(f: Any) -> weakref.ref[Held]:
+    """Of an object that lasts as long as this call of the function."""
+    held = Held()
+    with contextlib.suppress(Exception):
+        f(numbers(1, 2))
+    return weakref.ref(held)
+
+
+ENDING = {
+    "an error of its own": "raise ValueError",
+    "a key that is not there": "return x * {}['a']",
+    "an error of the library": "return x.reshape(3)",
+    "an error of Python's, in a function that is asked again": "return x * json.loads('{')",
+    "a refusal": "return x if x.sum() > 0 else -x",
+    "a refusal that is caught": "try: return x if x.sum() > 0 else -x\n    except Exception: pass",
+    "a refusal that becomes another error": "try: return x if x.sum() > 0 else -x\n    except Exception as e: raise ValueError from e",
+    "a refusal within try": "try: json.loads('{')\n    except ValueError: return x",
+    "an error that it catches": "try: int('a')\n    except ValueError: return x",
+    "an error of a generator, which it catches": "try: random.choice([])\n    except IndexError: return x",
+}
+
+
+@pytest.mark.parametrize("ending", ENDING)
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+def test_an_error_in_a_trace_keeps_no_variables_of_those_who_call(ending: str) -> None:
+    # The call held the error, whose frames held the call, and all that were on the way to it: what
+    # the caller let go of was there until garbage was collected, and in sets of weak references.
+    m = module(f"import json, random\ndef f(x):\n    {ENDING[ending]}")
+    f = wg.compile(m.f)
+    gc.collect()
+    gc.disable()
+    try:
+        seen = [_held_while_called(f)() for _ in range(3)]
+    finally:
+        gc.enable()
+    assert seen == [None] * 3

@@ -420,23 +420,24 @@ class CompiledFunction(_Typed[P, R]):
             stacklevel=stacklevel(),
         )
 
-    def _eagerly(self, error: BaseException | None, args: Any, kwargs: Any) -> Any:
+    def _eagerly(self, error: str | None, args: Any, kwargs: Any) -> Any:
         """Run the function itself; if it raises, then after it has done what it does before."""
         result = self.function(*args, **kwargs)
         if error is not None:
             warnings.warn(
                 f"{self!r} runs eagerly for such arguments: the function could not be traced. "
-                f"{type(error).__name__}: {error}",
+                f"{error}",
                 stacklevel=stacklevel(),
             )
         return result
 
     # ---- compiling --------------------------------------------------------------------------
 
-    def _specialize(
-        self, args: Any, kwargs: Any
-    ) -> tuple[Specialization, Any] | BaseException | None:
-        """A specialization and its key; or what the function raised; or None if it is postponed."""
+    def _specialize(self, args: Any, kwargs: Any) -> tuple[Specialization, Any] | str | None:
+        """A specialization and its key; or what the function raised; or None if it is postponed.
+
+        That is told in words, for the reason that `World.let_go` gives.
+        """
         self._explain_retrace(args, kwargs)
         kinds, least = 0, sys.maxsize
         while True:
@@ -465,12 +466,12 @@ class CompiledFunction(_Typed[P, R]):
                 self._unrolled[site] = steps
                 continue
             except _Moment as moment:
-                raise moment.args[0] from None
+                raise moment.let_go() from None
             except Exception as error:
                 if self._fix_numbers(args, kwargs):
                     continue
                 if type(error) is _Raised:
-                    return error.__cause__
+                    return f"{type(error.__cause__).__name__}: {error.__cause__}"
                 raise
             flat: list[Any] = []
             structure = flatten((args, kwargs), flat)
@@ -513,13 +514,18 @@ class CompiledFunction(_Typed[P, R]):
         cause was not seen, may have come of when it ran: those that come again are its ways.
         """
         captured, met = self._traced(args, kwargs, kinds)
-        if met:
-            forget(captured.begun)
-            captured, again = self._traced(args, kwargs, kinds)
-            if [at for _, at in met] != [at for _, at in again]:
+        again: list[Any] = []
+        try:
+            if met:
                 forget(captured.begun)
-                raise _Moment(_only_in_one(met, again))
-        return captured
+                captured, again = self._traced(args, kwargs, kinds)
+                if [at for _, at in met] != [at for _, at in again]:
+                    forget(captured.begun)
+                    raise _Moment(_only_in_one(met, again))
+            return captured
+        finally:  # as `World.let_go` says
+            met.clear()
+            again.clear()
 
     def _traced(self, args: Any, kwargs: Any, kinds: int) -> tuple[Captured, list[Any]]:
         """The program, and errors of unknown cause."""
@@ -548,14 +554,18 @@ class CompiledFunction(_Typed[P, R]):
                 pulled = pull_back(capture, *result, *(value for _, value in capture.world.effects))
             return capture.captured(result, pulled)
 
+        world = capture.world
         try:
-            return watch.run(capture, trace), capture.world.unexplained
+            return watch.run(capture, trace), world.unexplained
         except Exception as error:
-            broken = capture.world.broken
             # A refusal that the function makes an error of its own is one: it runs eagerly.
-            if broken is None or (type(error) is _Raised and isinstance(broken, TracingError)):
+            own = type(error) is _Raised and isinstance(world.broken, TracingError)
+            if world.broken is None or own:
                 raise
-            raise (broken if isinstance(broken, OF_THE_TRACE) else _Moment(broken)) from None
+            is_of_trace = isinstance(world.broken, OF_THE_TRACE)
+            raise (world.broken if is_of_trace else _Moment(world.broken)) from None
+        finally:
+            world.let_go()
 
     def _stand_in(self, capture: Capture, place: int, x: Any, same: Argument | None) -> Any:
         if isinstance(x, Iterator):
@@ -594,6 +604,10 @@ class _Raised(Exception):
 
 class _Moment(BaseException):
     """Carries an error that is none of the function's ways: it came of when the function ran."""
+
+    def let_go(self) -> BaseException:
+        (error,), self.args = self.args, ()
+        return error
 
 
 def _only_in_one(met: list[Any], again: list[Any]) -> BaseException:

@@ -98,8 +98,8 @@ class World(Reads):
         self.shadows: dict[int, tuple[Any, Any]] = {}
         self.unobserved: Unobserved | None = None  # the first that ran so
         self.returned = False  # the function: what runs then is its derivative
-        self.unrolled: dict[Any, int] | None = None
         self.identifies = False  # whether it counts which object a container among the arguments is
+        self.unrolled: dict[Any, int] | None = None
         """How many steps of the user's loops are traced before the others; None if all are."""
         self.broken: BaseException | None = None
         """What ends the trace, though the function may have caught that."""
@@ -121,6 +121,13 @@ class World(Reads):
         result = self.called(function, *args, **named)
         self.returned = True
         return result
+
+    def let_go(self) -> None:
+        """Of errors and frames. A trace's frames have it, so they would hold themselves, and with
+        them the variables of all who called, until garbage is collected.
+        """
+        self.broken, self.unexplained = None, []
+        self.asked.clear()
 
     @contextlib.contextmanager
     def observing(self) -> Iterator[None]:
