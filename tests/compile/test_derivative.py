@@ -313,3 +313,33 @@ def test_large_gradients_are_handed_over_without_a_copy(swept):
     f(w).backward()
     assert not np.shares_memory(first._array, w.grad._array)
     assert first.sum() == w.grad.sum() == 3 * 300 * 400
+
+
+SWEPT = {
+    "a sum": lambda w, v: w.sum(),
+    "negated": lambda w, v: -w[0],
+    "added": lambda w, v: (w + v).sum(),
+    "scaled, and several": lambda w, v: ((w * 2).sum(), v.mean()),
+    "what is saved": lambda w, v: (w * v).sum(),
+    "what is saved after a sum": lambda w, v: w.sum().exp(),
+    "what is saved for a constant": lambda w, v: (w + v.detach() * v.detach()).sum(),
+}
+
+
+@pytest.mark.parametrize("name", SWEPT)
+def test_a_second_sweep_is_refused_where_the_first_has_freed_something(name):
+    # A sum has saved nothing, and the node of the compiled call was freed as if it had.
+    def story(f):
+        w, v = leaf(1.0, 2.0), leaf(3.0, 4.0)
+        seen = []
+        for _ in range(4):
+            y = f(w, v)
+            for _ in range(3):
+                try:
+                    (sum(y) if isinstance(y, tuple) else y).backward()
+                except FreedGraphError:
+                    seen.append("freed")
+            seen += [None if x.grad is None else x.grad.tolist() for x in (w, v)]
+        return seen
+
+    assert str(story(wg.compile(SWEPT[name]))) == str(story(SWEPT[name]))

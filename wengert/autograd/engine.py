@@ -145,7 +145,7 @@ def settled(root: Any, g: Any, retain: bool) -> bool:
     """Whether the sweep is done already: in the usual modes, of one node that settles it."""
     if modes.special or root.extras is not None or not root.settle(g):
         return False
-    if not retain:
+    if not retain and root.frees:
         root.saved = Freed(sys._getframe(2))
     return True
 

@@ -123,7 +123,7 @@ class Recording:
         """What the node of every call has."""
         direct = SETTLES if len(self.results) == 1 else False
         known = {"owner": self.owner, "outputs": len(self.results)}
-        return {**known, "extras": None, "direct": direct, "frees": True}
+        return {**known, "extras": None, "direct": direct, "frees": self.owner.joint.frees}
 
     def record(self, value_at: Callable[[Any], Any]) -> None:
         """Give the results of one call their history; `value_at` gives what is at a place in it."""

@@ -35,6 +35,8 @@ class Joint:
     slots: list[Any]
     leaves: list[Place]
     cotangents: list[Value]
+    frees: bool
+    """Whether a sweep frees something, as that of the function's own history does."""
 
 
 @dataclass

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wengert.autograd.differentiate import grad
+from wengert.autograd.engine import reachable
+from wengert.autograd.saved import Freed
 from wengert.compile.program.program import Value
 from wengert.compile.trace.capture import Capture
 from wengert.compile.trace.world.places import Cotangent, Known, Place
@@ -27,6 +29,8 @@ class Pulled:
     gradients: list[Any] = field(default_factory=list)
     refusal: WengertError | None = None
     """Why nothing could be pulled back: what whoever tries gets to see."""
+    frees: bool = True
+    """Whether a sweep frees something, and there can be no second one."""
     ends: bool = False
     """Whether the results have a history that leads to nothing outside."""
 
@@ -56,7 +60,8 @@ def pull_back(capture: Capture, *results: Any) -> Pulled:
     count = len(capture.program.statements)
     try:
         by = [*(t for _, t in leaves), *own]
-        gradients = grad(outs, by, gs, allow_unused=True, retain_graph=True)
+        nodes = reachable((x, None) for x in map(current_node, outs) if x is not None)
+        gradients = grad(outs, by, gs, allow_unused=True)
     except FreedGraphError:
         refusal: WengertError = FreedGraphError(
             "Trying to backward through the graph of a compiled function a second time: the "
@@ -69,7 +74,8 @@ def pull_back(capture: Capture, *results: Any) -> Pulled:
         pairs = [(p, g) for (p, _), g in zip(leaves, gradients, strict=False) if g is not None]
         if not any(g is not None for g in gradients[len(leaves) :]):
             places, arrays = [p for p, _ in pairs], [g._array for _, g in pairs]
-            return Pulled(outs, values, places, arrays, ends=not pairs)
+            frees = any(type(getattr(node, "saved", None)) is Freed for node in nodes)
+            return Pulled(outs, values, places, arrays, frees=frees, ends=not pairs)
         refusal = GradError(
             "a compiled function has made a tensor that requires grad, and returned it, or kept "
             "it, with what it computed of it: a program that runs again has no gradient for it. "
