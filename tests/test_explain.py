@@ -303,6 +303,8 @@ MEANING = {
     **vars(scipy.special),
     **{name: getattr(np, name) for name in ("sign", "sqrt", "floor", "trunc", *SIGNS.split()[1:])},
     "zeta": lambda a, b: scipy.special.zeta(a, b),
+    "gamma_moment": lambda *x: special.gamma_moment(*map(np.asarray, x)),
+    "beta_moment": lambda *x: special.beta_moment(*map(np.asarray, x)),
     "ln": np.log, "abs": np.absolute, "σ": scipy.special.expit, "max": max, "min": min, "np": np,
 }  # fmt: skip
 

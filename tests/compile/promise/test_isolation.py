@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import select
 import signal
@@ -23,6 +24,7 @@ from tests.compile.stories import numbers, same
 from tests.sweeps import swept
 from wengert import nn, optim
 from wengert.compile.trace.arrays.array import Trace
+from wengert.compile.trace.observe.calls import Calls
 from wengert.compile.trace.world import watch
 
 WAIT = 10.0
@@ -486,6 +488,38 @@ def test_an_error_that_comes_at_any_time_is_none_of_the_functions_ways(by: str) 
         assert hits == 20, hits
         """
     )
+
+
+class Late(Exception):
+    """What another thread sends."""
+
+
+@pytest.mark.parametrize("when", range(5))
+def test_an_error_between_two_lines_of_what_python_does_not_tell_of_ends_the_call(
+    monkeypatch: Any, when: int
+) -> None:
+    # The function caught it, and the call was refused: what came then ran where nobody listened.
+    unheard, calls = Calls.unheard, itertools.count()
+
+    def interrupted(self: Any, function: Any, /, *args: Any) -> Any:
+        if function.__name__ != "_called" or next(calls) != when:
+            return unheard(self, function, *args)
+        self.deaf += 1
+        raise Late
+
+    @wg.compile
+    def f(x: Any) -> Any:
+        try:
+            return np.tanh(x) * np.sin(x) + np.cos(x)
+        except Late:
+            return x * 0
+
+    x = numbers(1, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(Calls, "unheard", interrupted)
+        with pytest.raises(Late):
+            f(x)
+    np.testing.assert_allclose(f(x), np.tanh(x) * np.sin(x) + np.cos(x), rtol=1e-6)
 
 
 def test_signals_are_handled_while_a_function_is_traced() -> None:

@@ -139,7 +139,7 @@ class World(Reads):
                 yield
                 if rewrite.THREAD.observer is not self:  # an interrupt came in a collection
                     self.unseen(Unobserved("a collection of garbage", *here()))
-                if self.deaf:
+                if self.deaf and self.broken is None:
                     self.unseen(Unobserved("what came after an interrupt", *here()))
         except Exception as error:
             self._check_observed(error)
@@ -173,9 +173,8 @@ class World(Reads):
         # No run of the function itself raises that, so what it does then is none of its ways.
         explained = self.is_explained(error)
         ours = OF_THE_TRACE if explained else OF_THE_TRACE | OF_ITS_SIZE
-        if self.broken is None and (
-            isinstance(error, ours) or meanwhile.raised_by(error, self.handlers)
-        ):
+        came = self.deaf or meanwhile.raised_by(error, self.handlers)  # amid a call of our own
+        if self.broken is None and (came or isinstance(error, ours)):
             self.broken = error
         if not explained:
             self.unexplained.append((error, (type(error), *here())))
