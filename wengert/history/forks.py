@@ -10,17 +10,36 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+_WAITED_FOR: list[Any] = []
+"""In the order in which a fork takes them."""
+_taken: list[Any] = []
 
-def waited_for(lock: Any) -> Any:
+
+def waited_for(lock: Any, by_finalizers: bool = False) -> Any:
     """A lock that a fork takes, so that in the child what it guards is whole.
 
     For work that waits for nothing else. Forks take such locks in the opposite order to that in
-    which they are given here; so one that is taken while another is held must come before it.
+    which they are given here; so one that is taken while another is held must come before it. One
+    that is taken `by_finalizers` may be taken while any other is held, as garbage is collected at
+    any time: a fork takes it after all others.
     """
-    if hasattr(os, "register_at_fork"):
-        free = lock.release
-        os.register_at_fork(before=lock.acquire, after_in_parent=free, after_in_child=free)
+    _WAITED_FOR.insert(len(_WAITED_FOR) if by_finalizers else 0, lock)
     return lock
+
+
+def _take() -> None:
+    for lock in _WAITED_FOR:
+        lock.acquire()
+        _taken.append(lock)
+
+
+def _free() -> None:
+    while _taken:
+        _taken.pop().release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_take, after_in_parent=_free, after_in_child=_free)
 
 
 def renewed(lock: Any) -> Any:

@@ -737,6 +737,44 @@ def test_processes_forked_while_another_thread_compiles_compile_and_differentiat
     )
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_takes_the_lock_of_finalizers_last() -> None:
+    # It took LLVM's, and waited for one whose holder collected garbage: machine code, which waited
+    # for LLVM's. One of two dozen programs that forked while a thread compiled hung so.
+    in_a_process(
+        """
+        import os
+        import wengert as wg
+        from wengert.history import forks
+
+        wg.compile(lambda x: x + 1)(wg.ones(2))
+
+        class Told:
+            def __init__(self, name):
+                self.name = name
+
+            def acquire(self):
+                order.append(self.name)
+
+            def release(self):
+                pass
+
+        order = []
+        forks.waited_for(Told("inner"))
+        forks.waited_for(Told("a finalizer's"), by_finalizers=True)
+        forks.waited_for(Told("outer"))
+        if os.fork() == 0:
+            os._exit(0)
+        os.wait()
+        assert order == ["outer", "inner", "a finalizer's"], order
+        from wengert.compile.llvm.machine import host
+        import llvmlite.binding as llvm
+        waited = forks._WAITED_FOR
+        assert waited.index(llvm.ffi.lib._lock._lock) == len(waited) - 2
+        """
+    )
+
+
 def test_a_compiled_function_that_a_traced_one_calls_is_traced_with_it() -> None:
     # Its native entry ran while tracing, and what it gave became a constant of the caller's.
     count, outside = wg.zeros(1), wg.ones(2)

@@ -211,7 +211,7 @@ class Code:
             raise KeyError(f"The compiled module {self.name!r} defines no {symbol!r}.") from None
 
 
-forks.waited_for(llvm.ffi.lib._lock._lock)  # llvmlite's, around each call of LLVM: code that dies
+forks.waited_for(llvm.ffi.lib._lock._lock, by_finalizers=True)  # llvmlite's: code that dies
 _lock = forks.waited_for(threading.RLock())
 _live: weakref.WeakValueDictionary[bytes, Code] = weakref.WeakValueDictionary()
 
