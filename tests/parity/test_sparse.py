@@ -10,8 +10,8 @@ import torch
 import wengert as wg
 from wengert.pytorch import overrides
 
-# PyTorch says once in a process, at whatever comes first, that it may change.
-pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+# PyTorch warns once in a process, at whatever comes first.
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
 LIBRARIES = (torch, wg)
 PLACES = [[0, 1, 1, 0], [2, 0, 2, 2]]  # one of them twice
 VALUES = [3.0, 4.0, 5.0, -1.0]
