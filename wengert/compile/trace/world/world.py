@@ -137,7 +137,8 @@ class World(Reads):
         try:
             with super().observing():
                 yield
-                if rewrite.THREAD.observer is not self:  # an interrupt came in a collection
+                amid = rewrite.THREAD.observer is not self  # an interrupt came in a collection
+                if amid and self.broken is None:
                     self.unseen(Unobserved("a collection of garbage", *here()))
                 if self.deaf and self.broken is None:
                     self.unseen(Unobserved("what came after an interrupt", *here()))
@@ -173,7 +174,8 @@ class World(Reads):
         # No run of the function itself raises that, so what it does then is none of its ways.
         explained = self.is_explained(error)
         ours = OF_THE_TRACE if explained else OF_THE_TRACE | OF_ITS_SIZE
-        came = self.deaf or meanwhile.raised_by(error, self.handlers)  # amid a call of our own
+        amid = self.deaf or rewrite.THREAD.observer is not self  # a call of ours, or a collection
+        came = amid or meanwhile.raised_by(error, self.handlers)
         if self.broken is None and (came or isinstance(error, ours)):
             self.broken = error
         if not explained:
