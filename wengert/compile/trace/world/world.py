@@ -137,11 +137,9 @@ class World(Reads):
         try:
             with super().observing():
                 yield
-                amid = rewrite.THREAD.observer is not self  # an interrupt came in a collection
-                if amid and self.broken is None:
-                    self.unseen(Unobserved("a collection of garbage", *here()))
-                if self.deaf and self.broken is None:
-                    self.unseen(Unobserved("what came after an interrupt", *here()))
+                missed = self._missed()
+                if missed and self.broken is None:
+                    self.unseen(Unobserved(missed, *here()))
         except Exception as error:
             self._check_observed(error)
             if meanwhile.raised_by(error, self.handlers):
@@ -150,6 +148,12 @@ class World(Reads):
         self._check_observed(None)
         if self.broken is not None:
             raise self.broken
+
+    def _missed(self) -> str:
+        """What nobody has heard, since an interrupt came amid it; nothing, if all was heard."""
+        if rewrite.THREAD.observer is not self:
+            return "a collection of garbage"
+        return "what came after an interrupt" if self.deaf else ""
 
     def _tell(self, handler: Any, *event: Any) -> Any:
         return self.unheard(self._aside, handler, *event)
@@ -174,8 +178,7 @@ class World(Reads):
         # No run of the function itself raises that, so what it does then is none of its ways.
         explained = self.is_explained(error)
         ours = OF_THE_TRACE if explained else OF_THE_TRACE | OF_ITS_SIZE
-        amid = self.deaf or rewrite.THREAD.observer is not self  # a call of ours, or a collection
-        came = amid or meanwhile.raised_by(error, self.handlers)
+        came = self._missed() or meanwhile.raised_by(error, self.handlers)
         if self.broken is None and (came or isinstance(error, ours)):
             self.broken = error
         if not explained:
