@@ -20,6 +20,7 @@ import numpy as np
 
 import wengert as wg
 from examples import kinks
+from wengert.dispatch import signature
 from wengert.rules.rule import RULES, Rule
 
 ROOT = Path(wg.__file__).parent
@@ -86,9 +87,10 @@ def _by_file() -> dict[Path, list[Rule]]:
     """The rules that come with wengert, by the files in which they are written."""
     found: dict[Path, list[Rule]] = {}
     for rule in RULES.values():
-        place = _place(next(iter(rule.reverse.values())))
-        if place is not None and ROOT / "rules" in place.parents:
-            found.setdefault(place, []).append(rule)
+        for place in map(_place, (*rule.reverse.values(), rule.function)):
+            if place is not None and ROOT / "rules" in place.parents:
+                found.setdefault(place, []).append(rule)
+                break
     return dict(sorted(found.items(), key=lambda item: (_FIRST.find(item[0].stem) % 1000, item[0])))
 
 
@@ -122,9 +124,11 @@ def _file(item: tuple[Path, list[Rule]]) -> str:
 
 def _rule(rule: Rule) -> str:
     called = f"{_name(rule.function)}({', '.join(rule.arguments)})"
-    lines = [f"{argument}: {_formula(f)}" for argument, f in rule.reverse.items()]
+    arriving = "h" if "g" in rule.arguments else "g"
+    lines = [f"{argument}: {_formula(f, arriving)}" for argument, f in rule.reverse.items()]
     if rule.family == "general":
-        lines += [f"{argument}, forward: {_formula(f)}" for argument, f in rule.forward.items()]
+        pushed = rule.forward.items()
+        lines += [f"{argument}, forward: {_formula(f, 't')}" for argument, f in pushed]
     return called + "\n" + "\n".join(_wrapped(line) for line in lines)
 
 
@@ -141,11 +145,11 @@ def _name(function: Any) -> str:
     return function.__name__
 
 
-def _formula(rule: Callable[..., Any]) -> str:
-    """The text of a lambda, or the name of a function."""
+def _formula(rule: Callable[..., Any], first: str) -> str:
+    """The text of a lambda; or a function with its arguments, of which the first is `first`."""
     code = _code(rule)
     if code is None or code.co_name != "<lambda>":
-        return f"by {getattr(rule, '__name__', code.co_name if code else repr(rule))}"
+        return f"{_name(rule)}({', '.join((first, *signature(rule)[0][1:]))})"
     places = [p for p in code.co_positions() if p[3]]  # the first instruction has no place
     first = min((line, column) for line, _, column, _ in places)
     last = max((line, column) for _, line, _, column in places)

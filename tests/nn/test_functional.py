@@ -145,11 +145,11 @@ SAMPLES = [
     (convolution.convolution, {"x": IMAGES, "weight": KERNELS, "bias": X(6), **CONVOLUTION}),
     (
         convolution.convolution_input,
-        {"g": MAPS, "weight": KERNELS, "shape": IMAGES.shape, **CONVOLUTION},
+        {"g": MAPS, "weight": KERNELS, "x_shape": IMAGES.shape, **CONVOLUTION},
     ),
     (
         convolution.convolution_weight,
-        {"g": MAPS, "x": IMAGES, "shape": KERNELS.shape, **CONVOLUTION},
+        {"g": MAPS, "x": IMAGES, "weight_shape": KERNELS.shape, **CONVOLUTION},
     ),
     (convolution.max_pool, {"x": IMAGES, **WINDOW, "dilation": (1, 1), "out": (3, 6)}),
     (convolution.sum_pool, {"x": IMAGES, **WINDOW, "out": (3, 6)}),

@@ -313,9 +313,9 @@ SHAPES: dict[Any, list[Call]] = {
         {"x": normal(2, 3, 4), "offset": -1, "axis1": -1, "axis2": 0},
     ),
     shapes.diagonal_scatter: real_and_complex(
-        {"g": normal(3), "shape": (3, 3)},
-        {"g": normal(2), "shape": (2, 3), "offset": 1},
-        {"g": normal(3, 2), "shape": (2, 3, 4), "offset": -1, "axis1": -1, "axis2": 0},
+        {"g": normal(3), "x_shape": (3, 3)},
+        {"g": normal(2), "x_shape": (2, 3), "offset": 1},
+        {"g": normal(3, 2), "x_shape": (2, 3, 4), "offset": -1, "axis1": -1, "axis2": 0},
     ),
     np.diagonal: real_and_complex(
         {"a": normal(3, 3)},
@@ -385,7 +385,7 @@ _indices: list[tuple[tuple[int, ...], Any]] = [
 
 
 def _added(shape: tuple[int, ...], index: Any) -> Call:
-    return {"g": normal(*np.empty(shape)[index].shape), "index": index, "shape": shape}
+    return {"g": normal(*np.empty(shape)[index].shape), "index": index, "x_shape": shape}
 
 
 _gathers: list[tuple[tuple[int, ...], Any, int]] = [
@@ -405,7 +405,7 @@ INDEXING: dict[Any, list[Call]] = {
     ],
     indexing.add_at: [
         *(_added(shape, index) for shape, index in _indices),
-        {"g": complex_normal(3), "index": integers(1, 1, 0), "shape": (4,)},
+        {"g": complex_normal(3), "index": integers(1, 1, 0), "x_shape": (4,)},
     ],
     indexing.put: real_and_complex(
         {"x": normal(3, 4), "index": 1, "value": normal(4)},
@@ -424,15 +424,15 @@ INDEXING: dict[Any, list[Call]] = {
         {"x": normal(3, 2, 2), "index": np.array([[2, 0], [1, 1]]), "axis": 0},
     ),
     indexing.unpick: real_and_complex(
-        {"g": normal(2), "index": np.array([2, 0]), "shape": (2, 3), "axis": -1},
-        {"g": normal(2, 2), "index": np.array([[2, 0], [1, 1]]), "shape": (3, 2, 2), "axis": 0},
+        {"g": normal(2), "index": np.array([2, 0]), "x_shape": (2, 3), "axis": -1},
+        {"g": normal(2, 2), "index": np.array([[2, 0], [1, 1]]), "x_shape": (3, 2, 2), "axis": 0},
     ),
     indexing.gather: real_and_complex(
         *({"x": normal(*shape), "index": index, "axis": axis} for shape, index, axis in _gathers)
     ),
     indexing.scatter_add: real_and_complex(
         *(
-            {"g": normal(*index.shape), "index": index, "shape": shape, "axis": axis}
+            {"g": normal(*index.shape), "index": index, "x_shape": shape, "axis": axis}
             for shape, index, axis in _gathers
         )
     ),
@@ -469,13 +469,13 @@ INDEXING: dict[Any, list[Call]] = {
         },
     ),
     indexing.take_rows: real_and_complex(
-        {"weight": normal(4, 2), "index": integers(1, 1, 3)},
-        {"weight": normal(4, 2), "index": fixed(np.array([[0, 1], [3, 0]]))},
-        {"weight": normal(4, 2), "index": fixed(np.array(2))},
+        {"x": normal(4, 2), "index": integers(1, 1, 3)},
+        {"x": normal(4, 2), "index": fixed(np.array([[0, 1], [3, 0]]))},
+        {"x": normal(4, 2), "index": fixed(np.array(2))},
     ),
     indexing.add_rows: real_and_complex(
-        {"g": normal(3, 2), "index": integers(1, 1, 3), "shape": (4, 2)},
-        {"g": normal(2, 2, 2), "index": fixed(np.array([[0, 1], [3, 0]])), "shape": (4, 2)},
+        {"g": normal(3, 2), "index": integers(1, 1, 3), "x_shape": (4, 2)},
+        {"g": normal(2, 2, 2), "index": fixed(np.array([[0, 1], [3, 0]])), "x_shape": (4, 2)},
     ),
 }
 

@@ -76,12 +76,12 @@ LOSSES: dict[Any, list[Call]] = {
         {"x": normal(3, 2), "target": integers(1, -1), "weights": normal(2), "axis": 0},
     ],
     neural.unpicked: [
-        {"g": normal(4), "target": _targets, "weights": None, "shape": (4, 3), "axis": 1},
+        {"g": normal(4), "target": _targets, "weights": None, "x_shape": (4, 3), "axis": 1},
         {
             "g": normal(2),
             "target": integers(1, -1),
             "weights": normal(2),
-            "shape": (3, 2),
+            "x_shape": (3, 2),
             "axis": 0,
         },
     ],
@@ -144,8 +144,8 @@ def _convolved(kind: str) -> list[Call]:
         y = (x[0], weight[0], *spatial)
         arrays: Call = {
             "forward": {"x": normal(*x), "weight": normal(*weight), "bias": normal(weight[0])},
-            "input": {"g": normal(*y), "weight": normal(*weight), "shape": x},
-            "weight": {"g": normal(*y), "x": normal(*x), "shape": weight},
+            "input": {"g": normal(*y), "weight": normal(*weight), "x_shape": x},
+            "weight": {"g": normal(*y), "x": normal(*x), "weight_shape": weight},
         }[kind]
         calls.append(
             arrays | {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
@@ -175,7 +175,7 @@ WINDOWS: dict[Any, list[Call]] = {
     convolution.convolution_weight: _convolved("weight"),
     convolution.unfold: real_and_complex({"x": normal(2, 3, 4, 5)} | _unfolding),
     convolution.fold: real_and_complex(
-        {"g": normal(*_columns), "shape": (2, 3, 4, 5)} | _unfolding
+        {"g": normal(*_columns), "x_shape": (2, 3, 4, 5)} | _unfolding
     ),
     convolution.max_pool: [
         {"x": distinct(2, 3, 5), "dilation": (1,)} | _pool_1d,
@@ -202,8 +202,8 @@ WINDOWS: dict[Any, list[Call]] = {
         {"x": normal(2, 5, 4)} | _pool_2d,
     ),
     convolution.sum_spread: real_and_complex(
-        {"g": normal(2, 3, 5), "shape": (2, 3, 5)} | _pool_1d,
-        {"g": normal(2, 3, 2), "shape": (2, 5, 4)} | _pool_2d,
+        {"g": normal(2, 3, 5), "x_shape": (2, 3, 5)} | _pool_1d,
+        {"g": normal(2, 3, 2), "x_shape": (2, 5, 4)} | _pool_2d,
     ),
     convolution.pad_with: real_and_complex(
         {"x": normal(2, 3), "before": (1,), "after": (2,), "value": 0.0},
@@ -223,10 +223,10 @@ _borders: list[Call] = [
 WINDOWS |= {
     convolution.bordered: real_and_complex(*({"x": normal(2, 3, 3)} | how for how in _borders)),
     convolution.unbordered: real_and_complex(
-        {"g": normal(2, 3, 6), "shape": (2, 3, 3)} | _borders[0],
-        {"g": normal(2, 6, 6), "shape": (2, 3, 3)} | _borders[1],
-        {"g": normal(2, 6, 6), "shape": (2, 3, 3)} | _borders[2],
-        {"g": normal(1, 5, 7), "shape": (1, 3, 3)} | _borders[3],
+        {"g": normal(2, 3, 6), "x_shape": (2, 3, 3)} | _borders[0],
+        {"g": normal(2, 6, 6), "x_shape": (2, 3, 3)} | _borders[1],
+        {"g": normal(2, 6, 6), "x_shape": (2, 3, 3)} | _borders[2],
+        {"g": normal(1, 5, 7), "x_shape": (1, 3, 3)} | _borders[3],
     ),
 }
 
@@ -250,7 +250,7 @@ def _sampled(mode: str, padding: str, corners: bool, *orders: int) -> list[Call]
     how = {"mode": mode, "padding": padding, "corners": corners, "orders": orders}
     return [
         {"x": normal(*x), "grid": grid} | how,
-        {"g": normal(2, 2, *points[1:]), "grid": grid, "shape": x} | how,
+        {"g": normal(2, 2, *points[1:]), "grid": grid, "x_shape": x} | how,
     ]
 
 
@@ -296,9 +296,9 @@ LAYOUTS: dict[Any, list[Call]] = {
         {"x": normal(), "axis": 0, "size": 1, "step": 1},
     ),
     shapes.overlapped: real_and_complex(
-        {"g": normal(3, 3), "shape": (5,), "axis": 0, "step": 1},
-        {"g": normal(2, 2, 2), "shape": (2, 6), "axis": -1, "step": 3},
-        {"g": normal(2, 2, 2), "shape": (5, 2), "axis": 0, "step": 2},
+        {"g": normal(3, 3), "x_shape": (5,), "axis": 0, "step": 1},
+        {"g": normal(2, 2, 2), "x_shape": (2, 6), "axis": -1, "step": 3},
+        {"g": normal(2, 2, 2), "x_shape": (5, 2), "axis": 0, "step": 2},
     ),
     shapes.as_strided: real_and_complex(
         {"x": normal(6), "size": (2, 3), "stride": (1, 2), "offset": 0, "layout": (1,)},

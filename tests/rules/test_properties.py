@@ -202,7 +202,7 @@ def test_any_index(index: Any) -> None:
     x = array(_shape)
     check(indexing.getitem, {"x": x, "index": index})
     taken = np.asarray(x[index])
-    check(indexing.add_at, {"g": taken, "index": index, "shape": _shape})
+    check(indexing.add_at, {"g": taken, "index": index, "x_shape": _shape})
 
 
 @few
@@ -219,7 +219,7 @@ def test_gather_of_fewer_elements(axis: int, shape: tuple[int, ...], data: Any) 
     sizes = (4, 3)
     index = data.draw(hnp.arrays(np.int64, shape, elements=st.integers(0, sizes[axis] - 1)))
     check(indexing.gather, {"x": array(sizes), "index": index, "axis": axis})
-    call = {"g": array(shape), "index": index, "shape": sizes, "axis": axis}
+    call = {"g": array(shape), "index": index, "x_shape": sizes, "axis": axis}
     check(indexing.scatter_add, call)
 
 

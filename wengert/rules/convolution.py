@@ -22,7 +22,7 @@ import numpy as np
 from wengert.dispatch import primitive
 from wengert.rules.blocks import by_samples, many, sum_of_samples
 from wengert.rules.indexing import add_at
-from wengert.rules.rule import general, linear
+from wengert.rules.rule import general, linear, transposed
 from wengert.rules.ways import implemented, way
 
 Sizes = tuple[int, ...]
@@ -190,19 +190,19 @@ def _compiled(
 @functools.partial(primitive, result=_of_shape)
 @implemented
 def convolution_input(
-    g: Any, weight: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+    g: Any, weight: Any, x_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
     """The transpose of `convolution` in x: what a transposed convolution computes."""
-    samples, kernel, out = shape[0], weight.shape[2:], g.shape[2:]
-    channels, o = shape[1], weight.shape[0]
+    samples, kernel, out = x_shape[0], weight.shape[2:], g.shape[2:]
+    channels, o = x_shape[1], weight.shape[0]
     back = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
     fewer = o <= channels or math.prod(kernel) == 1
-    exact = min(back) >= 0 and shape[2:] == output_sizes(out, kernel, stride, back, dilation)
+    exact = min(back) >= 0 and x_shape[2:] == output_sizes(out, kernel, stride, back, dilation)
     if fewer and exact and all(s == 1 for s in stride):
         # Fewer numbers are moved when the windows are of g: a convolution with the weight reversed.
         return convolution(g, _reversed(weight, groups), stride, back, dilation, groups)
-    spatial = tuple(s + 2 * p for s, p in zip(shape[2:], padding, strict=True))
-    result = np.empty(shape, g.dtype)
+    spatial = tuple(s + 2 * p for s, p in zip(x_shape[2:], padding, strict=True))
+    result = np.empty(x_shape, g.dtype)
     matrix = np.swapaxes(weight.reshape(groups, o // groups, -1), 1, 2)
     for part in _blocks(samples, channels * math.prod(kernel) * math.prod(out)):
         # With the samples last, whole rows of windows lie side by side: the sums are of long runs.
@@ -212,7 +212,7 @@ def convolution_input(
         target = np.zeros((channels, *spatial, turned.shape[-1]), g.dtype)
         for place, window in _offsets(kernel, stride, dilation, out):
             target[(slice(None), *window[1:])] += columns[(slice(None), *place)]
-        result[part] = np.moveaxis(target, -1, 0)[_inner(shape[2:], padding)]
+        result[part] = np.moveaxis(target, -1, 0)[_inner(x_shape[2:], padding)]
     return result
 
 
@@ -221,9 +221,9 @@ def convolution_input(
     lambda g, weight, *_, **__: many(g) and _pays(g, weight, weight.shape, g.shape[2:]),
 )
 def _input_compiled(
-    g: Any, weight: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+    g: Any, weight: Any, x_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
-    settings = (shape[1:], stride, padding, dilation, groups)
+    settings = (x_shape[1:], stride, padding, dilation, groups)
     return by_samples(_of_sample, [g], [weight], settings)
 
 
@@ -238,28 +238,28 @@ def _reversed(weight: Any, groups: int) -> Any:
 @functools.partial(primitive, result=_of_shape)
 @implemented
 def convolution_weight(
-    g: Any, x: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+    g: Any, x: Any, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
     """The transpose of `convolution` in the weight."""
-    samples, kernel, out = x.shape[0], shape[2:], g.shape[2:]
-    o = shape[0]
+    samples, kernel, out = x.shape[0], weight_shape[2:], g.shape[2:]
+    o = weight_shape[0]
     flat = g.reshape(samples, groups, o // groups, math.prod(out))
-    result = np.zeros((groups, o // groups, shape[1] * math.prod(kernel)), g.dtype)
+    result = np.zeros((groups, o // groups, weight_shape[1] * math.prod(kernel)), g.dtype)
     x = padded(x, padding)
     for part in _blocks(samples, x.shape[1] * math.prod(kernel) * math.prod(out)):
         columns = _columns(x[part], kernel, stride, dilation, out, groups)
         result += np.add.reduce(np.matmul(flat[part], np.swapaxes(columns, 2, 3)), 0)
-    return result.reshape(shape)
+    return result.reshape(weight_shape)
 
 
 @way(
     convolution_weight,
-    lambda g, x, shape, *_, **__: many(x) and _pays(x, g, shape, g.shape[2:]),
+    lambda g, x, weight_shape, *_, **__: many(x) and _pays(x, g, weight_shape, g.shape[2:]),
 )
 def _weight_compiled(
-    g: Any, x: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+    g: Any, x: Any, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
-    return sum_of_samples(_once, [x, g], (shape, stride, padding, dilation, groups))
+    return sum_of_samples(_once, [x, g], (weight_shape, stride, padding, dilation, groups))
 
 
 @implemented
@@ -279,14 +279,10 @@ def _spread(t: Any, y: Any) -> Any:
 
 linear(
     convolution,
-    lambda g, x_shape, weight, stride, padding, dilation, groups: convolution_input(
-        g, weight, x_shape, stride, padding, dilation, groups
-    ),
-    lambda g, x, weight_shape, stride, padding, dilation, groups: convolution_weight(
-        g, x, weight_shape, stride, padding, dilation, groups
-    ),
+    convolution_input,
+    convolution_weight,
     *[None] * 4,
-    lambda g: _each_channel(g),
+    _each_channel,
     forward={
         "x": lambda t, weight, stride, padding, dilation, groups: convolution(
             t, weight, stride, padding, dilation, groups
@@ -294,25 +290,23 @@ linear(
         "weight": lambda t, x, stride, padding, dilation, groups: convolution(
             x, t, stride, padding, dilation, groups
         ),
-        "bias": lambda t, y: _spread(t, y),
+        "bias": _spread,
     },
     promotes=False,
 )
 
 
 def _convolved(
-    x: Any, weight: Any, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+    x: Any, weight: Any, g_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
-    """The convolution as the transposes know it: x may have room for more windows than `shape`."""
+    """The convolution as its transposes know it: x may have room for more windows than that."""
     y = convolution(x, weight, stride, padding, dilation, groups)
-    return y if y.shape == shape else y[tuple(map(slice, shape))]
+    return y if y.shape == g_shape else y[tuple(map(slice, g_shape))]
 
 
 linear(
     convolution_input,
-    lambda h, g_shape, weight, stride, padding, dilation, groups: _convolved(
-        h, weight, g_shape, stride, padding, dilation, groups
-    ),
+    _convolved,
     lambda h, g, weight_shape, stride, padding, dilation, groups: convolution_weight(
         g, h, weight_shape, stride, padding, dilation, groups
     ),
@@ -343,30 +337,19 @@ def unfold(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
 
 @primitive
 def fold(
-    g: Any, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
+    g: Any, x_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
 ) -> Any:
-    """Columns added back to the places of `shape` they came from: unfold transposed."""
-    out = output_sizes(shape[2:], kernel, stride, padding, dilation)
-    spatial = tuple(s + 2 * p for s, p in zip(shape[2:], padding, strict=True))
-    result = np.zeros((*shape[:2], *spatial), g.dtype)
-    columns = g.reshape(*shape[:2], *kernel, *out)
+    """Columns added back to the places of `x_shape` they came from: unfold transposed."""
+    out = output_sizes(x_shape[2:], kernel, stride, padding, dilation)
+    spatial = tuple(s + 2 * p for s, p in zip(x_shape[2:], padding, strict=True))
+    result = np.zeros((*x_shape[:2], *spatial), g.dtype)
+    columns = g.reshape(*x_shape[:2], *kernel, *out)
     for place, window in _offsets(kernel, stride, dilation, out):
         result[window] += columns[(slice(None), slice(None), *place)]
-    return np.ascontiguousarray(result[_inner(shape[2:], padding)])
+    return np.ascontiguousarray(result[_inner(x_shape[2:], padding)])
 
 
-linear(
-    unfold,
-    lambda g, x_shape, kernel, stride, padding, dilation: fold(
-        g, x_shape, kernel, stride, padding, dilation
-    ),
-    name="Im2Col",
-)
-linear(
-    fold,
-    lambda h, kernel, stride, padding, dilation: unfold(h, kernel, stride, padding, dilation),
-    name="Col2Im",
-)
+transposed(unfold, fold, "Im2Col", "Col2Im")
 
 # ---- pooling -------------------------------------------------------------------------------
 #
@@ -519,21 +502,8 @@ general(
     name="MaxPoolWithIndices",
     axes=(),
 )
-linear(
-    max_spread,
-    lambda h, condition, target, kernel, stride, padding, dilation, out: max_collect(
-        h, condition, target, kernel, stride, padding, dilation, out
-    ),
-    name="MaxPoolBackward",
-    constants=("condition", "target"),
-    axes=(),
-)
-linear(
-    max_collect,
-    lambda g, condition, target, kernel, stride, padding, dilation, out: max_spread(
-        g, condition, target, kernel, stride, padding, dilation, out
-    ),
-    name="MaxPoolBackwardBackward",
+transposed(
+    *(max_spread, max_collect, "MaxPoolBackward", "MaxPoolBackwardBackward"),
     constants=("condition", "target"),
     axes=(),
 )
@@ -555,30 +525,17 @@ def sum_pool(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes) -
 
 @primitive
 def sum_spread(
-    g: Any, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes
+    g: Any, x_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes
 ) -> Any:
     """`g` added to every place of its window: `sum_pool` transposed."""
     ones = (1,) * len(kernel)
-    result, inner = _emptied(shape, g.dtype, kernel, stride, padding, ones, out)
+    result, inner = _emptied(x_shape, g.dtype, kernel, stride, padding, ones, out)
     for _, window in _offsets(kernel, stride, ones, out):
         result[window] += g
     return np.ascontiguousarray(inner)
 
 
-linear(
-    sum_pool,
-    lambda g, x_shape, kernel, stride, padding, out: sum_spread(
-        g, x_shape, kernel, stride, padding, out
-    ),
-    name="AvgPool",
-    axes=(),
-)
-linear(
-    sum_spread,
-    lambda h, kernel, stride, padding, out: sum_pool(h, kernel, stride, padding, out),
-    name="AvgPoolBackward",
-    axes=(),
-)
+transposed(sum_pool, sum_spread, "AvgPool", "AvgPoolBackward", axes=())
 
 # ---- padding -------------------------------------------------------------------------------
 
@@ -591,15 +548,15 @@ def pad_with(x: Any, before: Sizes, after: Sizes, value: Any) -> Any:
     """
     x = x[tuple(
         slice(max(-a, 0), n - max(-b, 0))
-        for a, b, n in zip(*_full(x, before, after), x.shape, strict=True)
+        for a, b, n in zip(*_full(x.shape, before, after), x.shape, strict=True)
     )]  # fmt: skip
     clipped = [tuple(max(w, 0) for w in widths) for widths in (before, after)]
     out = padded(x, clipped[0], value, clipped[1])
     return out.copy() if out.base is not None else out
 
 
-def _full(x: Any, before: Sizes, after: Sizes) -> tuple[Sizes, Sizes]:
-    lead = (0,) * (len(x.shape) - len(before))
+def _full(shape: Any, before: Sizes, after: Sizes) -> tuple[Sizes, Sizes]:
+    lead = (0,) * (len(shape) - len(before))
     return lead + before, lead + after
 
 
@@ -609,7 +566,7 @@ def _unpad(g: Any, before: Sizes, after: Sizes) -> Any:
 
 general(
     pad_with,
-    reverse={"x": lambda g, before, after: _unpad(g, before, after)},
+    reverse={"x": _unpad},
     forward={"x": lambda t, before, after: pad_with(t, before, after, 0)},
     name="ConstantPadNd",
 )
@@ -638,18 +595,18 @@ def _bordered_in_memory(x: Any, before: Sizes, after: Sizes, mode: str) -> Any:
 
 @primitive
 @implemented
-def unbordered(g: Any, shape: Sizes, before: Sizes, after: Sizes, mode: str) -> Any:
-    """`g` added to the numbers of `shape` that they repeat: bordered transposed."""
-    for index, sizes in reversed(_repeats(shape, before, after, mode)):
+def unbordered(g: Any, x_shape: Sizes, before: Sizes, after: Sizes, mode: str) -> Any:
+    """`g` added to the numbers of `x_shape` that they repeat: bordered transposed."""
+    for index, sizes in reversed(_repeats(x_shape, before, after, mode)):
         g = add_at(g, index, sizes)
     return g
 
 
 @way(unbordered, lambda g, *_: type(g) is np.ndarray)
-def _unbordered_in_memory(g: Any, shape: Sizes, before: Sizes, after: Sizes, mode: str) -> Any:
-    out, inner = _emptied_border(shape, g.dtype, before, after)
+def _unbordered_in_memory(g: Any, x_shape: Sizes, before: Sizes, after: Sizes, mode: str) -> Any:
+    out, inner = _emptied_border(x_shape, g.dtype, before, after)
     out[...] = g
-    for to, source in reversed(_edges(shape, before, after, mode)):
+    for to, source in reversed(_edges(x_shape, before, after, mode)):
         part = out[to]
         if mode == "replicate":
             axis = next(d for d, s in enumerate(to) if s != slice(None))
@@ -658,30 +615,14 @@ def _unbordered_in_memory(g: Any, shape: Sizes, before: Sizes, after: Sizes, mod
     return np.ascontiguousarray(out[inner])
 
 
-linear(
-    bordered,
-    lambda g, x_shape, before, after, mode: unbordered(g, x_shape, before, after, mode),
-    name="Pad",
-    axes=(),
-)
-linear(
-    unbordered,
-    lambda h, before, after, mode: bordered(h, before, after, mode),
-    name="PadBackward",
-    axes=(),
-)
+transposed(bordered, unbordered, "Pad", "PadBackward", axes=())
 
 
 def _emptied_border(shape: Any, dtype: Any, before: Sizes, after: Sizes) -> tuple[Any, Any]:
     """Room for an array with its border, and where the array lies in it."""
-    widths = list(zip(*_full_widths(shape, before, after), shape, strict=True))
+    widths = list(zip(*_full(shape, before, after), shape, strict=True))
     out = np.empty([a + n + b for a, b, n in widths], dtype)
     return out, tuple(slice(a, a + n) for a, _, n in widths)
-
-
-def _full_widths(shape: Any, before: Sizes, after: Sizes) -> tuple[Sizes, Sizes]:
-    lead = (0,) * (len(shape) - len(before))
-    return lead + before, lead + after
 
 
 def _edges(shape: Any, before: Sizes, after: Sizes, mode: str) -> list[tuple[Any, Any]]:

@@ -10,7 +10,7 @@ import numpy as np
 from wengert.dispatch import primitive, within
 from wengert.rules.blocks import EXACT
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops, within_loops
-from wengert.rules.rule import general, linear, unbroadcast
+from wengert.rules.rule import general, linear, transposed, unbroadcast
 from wengert.rules.ways import implemented, way
 
 
@@ -54,12 +54,12 @@ def is_basic(index: Any) -> bool:
 
 
 @primitive
-def add_at(g: Any, index: Any, shape: Any) -> Any:
-    """Zeros of `shape` with `g` added at `index`, each time it occurs: getitem transposed."""
+def add_at(g: Any, index: Any, x_shape: Any) -> Any:
+    """Zeros of `x_shape` with `g` added at `index`, each time it occurs: getitem transposed."""
     basic = is_basic(index) or _is_mask(index)
-    if not basic and (places := _neighbours(index, shape)) is not None:
-        return _add_slices(g, *places, shape)
-    out = np.zeros(shape, g.dtype)
+    if not basic and (places := _neighbours(index, x_shape)) is not None:
+        return _add_slices(g, *places, x_shape)
+    out = np.zeros(x_shape, g.dtype)
     if basic:
         out[index] = g
     else:
@@ -99,14 +99,7 @@ def _is_mask(index: Any) -> bool:
     return isinstance(index, np.ndarray) and index.dtype == bool
 
 
-linear(
-    getitem,
-    lambda g, x_shape, index: add_at(g, index, x_shape),
-    view=True,
-    name="Index",
-    constants=("index",),
-)
-linear(add_at, lambda h, index: getitem(h, index), name="IndexPut", constants=("index",))
+transposed(getitem, add_at, "Index", "IndexPut", view=True, constants=("index",))
 
 
 @primitive
@@ -122,8 +115,8 @@ def slices(x: Any, index: Any) -> Any:
 
 
 # PyTorch's graphs name these apart.
-linear(select, lambda g, x_shape, index: add_at(g, index, x_shape), view=True)
-linear(slices, lambda g, x_shape, index: add_at(g, index, x_shape), view=True, name="Slice")
+linear(select, add_at, view=True)
+linear(slices, add_at, view=True, name="Slice")
 
 
 @primitive
@@ -148,8 +141,8 @@ def of_tensors(error: IndexError, shape: tuple[int, ...]) -> IndexError:
     return IndexError(text)
 
 
-def _without(g: Any, index: Any) -> Any:
-    return put(g, index, 0)
+def _without(x: Any, index: Any) -> Any:
+    return put(x, index, 0)
 
 
 def _fit(g: Any, shape: tuple[int, ...]) -> Any:
@@ -162,11 +155,11 @@ def _fit(g: Any, shape: tuple[int, ...]) -> Any:
 
 linear(
     put,
-    lambda g, index: _without(g, index),
+    _without,
     None,
     lambda g, index, value_shape: _fit(getitem(g, index), value_shape),
     forward={
-        "x": lambda t, index: _without(t, index),
+        "x": _without,
         "value": lambda t, index, x: put(np.zeros_like(x), index, t),
     },
     name="IndexPut",
@@ -185,9 +178,9 @@ def gather(x: Any, index: Any, axis: int) -> Any:
 
 @primitive
 @implemented
-def scatter_add(g: Any, index: Any, shape: Any, axis: int) -> Any:
-    """Zeros of `shape` with `g[i, j]` added at `[index[i, j], j]`: gather transposed."""
-    return _added(g, _flat(index, shape, axis), shape)
+def scatter_add(g: Any, index: Any, x_shape: Any, axis: int) -> Any:
+    """Zeros of `x_shape` with `g[i, j]` added at `[index[i, j], j]`: gather transposed."""
+    return _added(g, _flat(index, x_shape, axis), x_shape)
 
 
 @implemented
@@ -283,15 +276,7 @@ def ranks(index: Any, axis: int) -> Any:
     return np.take_along_axis(steps - start, np.argsort(order, axis), axis)
 
 
-linear(
-    gather,
-    lambda g, x_shape, index, axis: scatter_add(g, index, x_shape, axis),
-    constants=("index",),
-    axes=("axis",),
-)
-linear(
-    scatter_add, lambda h, index, axis: gather(h, index, axis), constants=("index",), axes=("axis",)
-)
+transposed(gather, scatter_add, constants=("index",), axes=("axis",))
 
 
 @primitive
@@ -303,28 +288,16 @@ def pick(x: Any, index: Any, axis: int) -> Any:
 
 
 @primitive
-def unpick(g: Any, index: Any, shape: Any, axis: int) -> Any:
-    """Zeros of `shape` with one element of each row along `axis` set to `g`: pick transposed."""
-    axis = axis % len(shape)
-    n = shape[axis]
+def unpick(g: Any, index: Any, x_shape: Any, axis: int) -> Any:
+    """Zeros of `x_shape` with one element of each row along `axis` set to `g`: pick transposed."""
+    axis = axis % len(x_shape)
+    n = x_shape[axis]
     rows = np.zeros((math.prod(g.shape), n), g.dtype)
     rows[np.arange(len(rows)), index.ravel()] = g.ravel()
     return np.moveaxis(rows.reshape(*g.shape, n), -1, axis)
 
 
-linear(
-    pick,
-    lambda g, x_shape, index, axis: unpick(g, index, x_shape, axis),
-    constants=("index",),
-    axes=("axis",),
-)
-linear(
-    unpick,
-    lambda h, index, axis: pick(h, index, axis),
-    name="PickBackward",
-    constants=("index",),
-    axes=("axis",),
-)
+transposed(pick, unpick, back_name="PickBackward", constants=("index",), axes=("axis",))
 
 
 @primitive
@@ -449,7 +422,7 @@ linear(
 )
 linear(
     put_along_axis,
-    lambda h, indices, axis: np.take_along_axis(h, indices, axis),
+    np.take_along_axis,
     name="GatherBackward",
     constants=("indices",),
     axes=("axis",),
@@ -457,18 +430,18 @@ linear(
 
 
 @primitive
-def take_rows(weight: Any, index: Any) -> Any:
-    """`weight[index]` along the first dimension: an embedding."""
-    return weight[index]
+def take_rows(x: Any, index: Any) -> Any:
+    """`x[index]` along the first dimension: an embedding."""
+    return x[index]
 
 
 @primitive
 @implemented
-def add_rows(g: Any, index: Any, shape: Any) -> Any:
-    """Zeros of `shape` with the rows `g` added at `index`: take_rows transposed."""
-    columns = math.prod(shape[1:])
-    places = _from_start(index.reshape(-1), shape, 0)[:, None] * columns + np.arange(columns)
-    return _added(g, places, shape)
+def add_rows(g: Any, index: Any, x_shape: Any) -> Any:
+    """Zeros of `x_shape` with the rows `g` added at `index`: take_rows transposed."""
+    columns = math.prod(x_shape[1:])
+    places = _from_start(index.reshape(-1), x_shape, 0)[:, None] * columns + np.arange(columns)
+    return _added(g, places, x_shape)
 
 
 _FEW, _MANY, _BLOCK = 1 << 11, 1 << 12, 1 << 15
@@ -476,49 +449,41 @@ _FEW, _MANY, _BLOCK = 1 << 11, 1 << 12, 1 << 15
 
 @way(
     add_rows,
-    lambda g, index, shape: loopable(g) and (g.size < _BLOCK or g.size < 8 * index.size),
+    lambda g, index, x_shape: loopable(g) and (g.size < _BLOCK or g.size < 8 * index.size),
 )
-def _add_rows_by_loops(g: Any, index: Any, shape: Any) -> Any:
-    places = _from_start(index.reshape(-1), shape, 0)
-    out = np.zeros((shape[0], math.prod(shape[1:])), g.dtype)
+def _add_rows_by_loops(g: Any, index: Any, x_shape: Any) -> Any:
+    places = _from_start(index.reshape(-1), x_shape, 0)
+    out = np.zeros((x_shape[0], math.prod(x_shape[1:])), g.dtype)
     _add_each_row(g.reshape(len(places), out.shape[1]), places, out)
-    return out.reshape(shape)
+    return out.reshape(x_shape)
 
 
-@way(add_rows, lambda g, index, shape: g.size <= _FEW)
-def _add_few_rows(g: Any, index: Any, shape: Any) -> Any:
-    out = np.zeros(shape, g.dtype)
+@way(add_rows, lambda g, index, x_shape: g.size <= _FEW)
+def _add_few_rows(g: Any, index: Any, x_shape: Any) -> Any:
+    out = np.zeros(x_shape, g.dtype)
     np.add.at(out, index, g)
     return out
 
 
 @way(
     add_rows,
-    lambda g, index, shape: g.size >= max(_MANY, 4 * index.size) and g.dtype.char in "fdFD",
+    lambda g, index, x_shape: g.size >= max(_MANY, 4 * index.size) and g.dtype.char in "fdFD",
 )
-def _add_rows_by_product(g: Any, index: Any, shape: Any) -> Any:
+def _add_rows_by_product(g: Any, index: Any, x_shape: Any) -> Any:
     """A product with the matrix that has a 1 in column j at row index[j], which adds whole rows:
     np.add.at goes from number to number, and takes ten times as long.
     """
     from scipy import sparse
 
-    places = _from_start(index.reshape(-1), shape, 0)
+    places = _from_start(index.reshape(-1), x_shape, 0)
     ones = np.ones(len(places), g.dtype)
     matrix = sparse.csc_array(
-        (ones, places, np.arange(len(places) + 1)), shape=(shape[0], len(places))
+        (ones, places, np.arange(len(places) + 1)), shape=(x_shape[0], len(places))
     )
-    return (matrix @ g.reshape(len(places), -1)).reshape(shape)
+    return (matrix @ g.reshape(len(places), -1)).reshape(x_shape)
 
 
-linear(
-    take_rows,
-    lambda g, weight_shape, index: add_rows(g, index, weight_shape),
-    name="Embedding",
-    constants=("index",),
-)
-linear(
-    add_rows, lambda h, index: take_rows(h, index), name="EmbeddingBackward", constants=("index",)
-)
+transposed(take_rows, add_rows, "Embedding", "EmbeddingBackward", constants=("index",))
 
 
 # ---- overwriting ---------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from wengert.rules.elementwise import FEW, masked
 from wengert.rules.indexing import put_along_axis
 from wengert.rules.loops import as_lines, exact_loops, loopable
 from wengert.rules.reductions import softmax, tops
-from wengert.rules.rule import elementwise, general, linear
+from wengert.rules.rule import elementwise, general, transposed
 from wengert.rules.ways import INTO, implemented, way
 
 # ---- activations ---------------------------------------------------------------------------
@@ -137,9 +137,7 @@ def _erf_in_float32(x: Any) -> Any:
 
 elementwise(sigmoid, lambda t, y: t * (y * (1 - y)), names="sigmoid", doc="1 / (1 + exp(-x)).")
 elementwise(relu, lambda t, y: threshold_pull(t, y), names="relu", doc="max(x, 0).")
-elementwise(
-    threshold_pull, lambda t, at: threshold_pull(t, at), name="ThresholdBackward", constants=("at",)
-)
+elementwise(threshold_pull, threshold_pull, name="ThresholdBackward", constants=("at",))
 elementwise(
     erf,
     lambda t, x: t * (2 / math.sqrt(math.pi)) * np.exp(-x * x),
@@ -201,12 +199,7 @@ def leaky_pull(g: Any, at: Any, slope: float) -> Any:
 
 
 elementwise(leaky_relu, lambda t, x, slope: leaky_pull(t, x, slope))
-elementwise(
-    leaky_pull,
-    lambda t, at, slope: leaky_pull(t, at, slope),
-    name="LeakyReluBackward",
-    constants=("at",),
-)
+elementwise(leaky_pull, leaky_pull, name="LeakyReluBackward", constants=("at",))
 
 
 @primitive
@@ -267,12 +260,7 @@ def hardtanh_pull(g: Any, at: Any, low: float, high: float) -> Any:
 
 
 elementwise(hardtanh, lambda t, x, low, high: hardtanh_pull(t, x, low, high))
-elementwise(
-    hardtanh_pull,
-    lambda t, at, low, high: hardtanh_pull(t, at, low, high),
-    name="HardtanhBackward",
-    constants=("at",),
-)
+elementwise(hardtanh_pull, hardtanh_pull, name="HardtanhBackward", constants=("at",))
 
 
 @primitive
@@ -309,12 +297,7 @@ def softshrink(x: Any, lambd: float) -> Any:
 
 for shrink in (hardshrink, softshrink):
     elementwise(shrink, lambda t, x, lambd: shrink_pull(t, x, lambd))
-elementwise(
-    shrink_pull,
-    lambda t, at, lambd: shrink_pull(t, at, lambd),
-    name="HardshrinkBackward",
-    constants=("at",),
-)
+elementwise(shrink_pull, shrink_pull, name="HardshrinkBackward", constants=("at",))
 
 
 @primitive
@@ -412,17 +395,17 @@ def _picked_by_loops(x: Any, target: Any, weights: Any, axis: int) -> Any:
 
 @primitive
 @implemented
-def unpicked(g: Any, target: Any, weights: Any, shape: Any, axis: int) -> Any:
-    """Zeros of `shape` with `-weights g` at the targets along `axis`: picked transposed."""
+def unpicked(g: Any, target: Any, weights: Any, x_shape: Any, axis: int) -> Any:
+    """Zeros of `x_shape` with `-weights g` at the targets along `axis`: picked transposed."""
     g = g if weights is None else g * weights
     shares = np.expand_dims(np.where(target < 0, 0, -g), axis)
-    return put_along_axis(shares, np.expand_dims(np.maximum(target, 0), axis), shape, axis)
+    return put_along_axis(shares, np.expand_dims(np.maximum(target, 0), axis), x_shape, axis)
 
 
 @way(unpicked, _by_loops)
-def _unpicked_by_loops(g: Any, target: Any, weights: Any, shape: Any, axis: int) -> Any:
+def _unpicked_by_loops(g: Any, target: Any, weights: Any, x_shape: Any, axis: int) -> Any:
     g = g if weights is None else g * weights
-    out = np.zeros(shape, g.dtype)
+    out = np.zeros(x_shape, g.dtype)
     (lines,) = as_lines(axis, out)
     places = target.reshape(lines.shape[::2])
     _unpick_classes(lines, places, g.reshape(places.shape))
@@ -463,17 +446,8 @@ def note_classes(target, classes, ignored, places):
     return -1 if wrong else kept
 
 
-linear(
-    picked,
-    lambda g, x_shape, target, weights, axis: unpicked(g, target, weights, x_shape, axis),
-    name="NllLoss",
-    constants=("target", "weights"),
-    axes=("axis",),
-)
-linear(
-    unpicked,
-    lambda h, target, weights, axis: picked(h, target, weights, axis),
-    name="NllLossBackward",
+transposed(
+    *(picked, unpicked, "NllLoss", "NllLossBackward"),
     constants=("target", "weights"),
     axes=("axis",),
 )
@@ -584,8 +558,8 @@ def _softmax_push(t: Any, x: Any, target: Any, kept: Any) -> Any:
 # The Jacobian of the slope is symmetric, so both directions are the same.
 general(
     cross_entropy_slope,
-    reverse={"x": lambda g, x, target, kept: _softmax_push(g, x, target, kept)},
-    forward={"x": lambda t, x, target, kept: _softmax_push(t, x, target, kept)},
+    reverse={"x": _softmax_push},
+    forward={"x": _softmax_push},
     name="NllLossBackward",
     constants=("target",),
 )

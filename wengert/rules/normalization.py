@@ -180,8 +180,8 @@ def _through_groups(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -
 
 general(
     standardize,
-    reverse={"x": lambda g, x, y, axes, eps: _through(g, x, y, axes, eps)},
-    forward={"x": lambda t, x, y, axes, eps: _through(t, x, y, axes, eps)},
+    reverse={"x": _through},
+    forward={"x": _through},
     name="NativeLayerNorm",
 )
 
@@ -246,8 +246,8 @@ def _pull_bias_by_products(g: Any, bias_shape: tuple[int, ...]) -> Any:
 linear(
     scaled,
     lambda g, weight: scaled.body(g, weight),  # type: ignore[attr-defined]
-    lambda g, x, weight_shape: _pull_weight(g, x, weight_shape),
-    lambda g, bias_shape: _pull_bias(g, bias_shape),
+    _pull_weight,
+    _pull_bias,
     forward={
         "x": lambda t, weight: t * weight,
         "weight": lambda t, x: x * t,
@@ -328,18 +328,16 @@ def _layer_norm_push(t: Any, x: Any, weight: Any, eps: float) -> Any:
 general(
     layer_norm,
     reverse={
-        "x": lambda g, x, weight, eps: _layer_norm_pull(g, x, weight, eps),
-        "weight": lambda g, x, weight_shape, eps: _layer_norm_pull_weight(g, x, weight_shape, eps),
-        "bias": lambda g, bias_shape: _pull_bias(g, bias_shape),
+        "x": _layer_norm_pull,
+        "weight": _layer_norm_pull_weight,
+        "bias": _pull_bias,
     },
     forward={
-        "x": lambda t, x, weight, eps: _layer_norm_push(t, x, weight, eps),
+        "x": _layer_norm_push,
         "weight": lambda t, x, eps: t * standardize(x, _last(t.shape), eps),
         "bias": lambda t, y: np.broadcast_to(t, y.shape),
     },
-    together=lambda g, x, weight, bias_shape, eps: _layer_norm_pull_all(
-        g, x, weight, bias_shape, eps
-    ),
+    together=_layer_norm_pull_all,
     name="NativeLayerNorm",
     promotes=False,
 )
@@ -392,8 +390,8 @@ def _products(g: Any, x: Any) -> Any:
 linear(
     scaled_channels,
     lambda g, weight: scaled_channels.body(g, weight),  # type: ignore[attr-defined]
-    lambda g, x: _channel_products(g, x),
-    lambda g: _channel_sums(g),
+    _channel_products,
+    _channel_sums,
     forward={
         "x": lambda t, weight: t * _column(weight, t),
         "weight": lambda t, x: x * _column(t, x),

@@ -243,14 +243,7 @@ def _einsum_pull(
     return cotangents
 
 
-linear(
-    einsum,
-    None,
-    lambda g, subscripts, operands, operands_shape: _einsum_pull(
-        g, subscripts, operands, operands_shape
-    ),
-    sequence="operands",
-)
+linear(einsum, None, _einsum_pull, sequence="operands")
 
 # ---- convolution of vectors ----------------------------------------------------------------
 

@@ -7,6 +7,8 @@ cotangent; the other names say what the rule needs, and nothing else is kept ali
     x, a, b, axis, ...       an argument of the function, by its name
     a_shape, a_dtype         only the shape or dtype of that argument
 
+What has parameters of these names is a rule as it is: a function's transpose, say.
+
 Rules are written with NumPy functions that have rules themselves, so they run on any kind of array:
 on plain arrays they give numbers, on Tensors a recorded computation, and so on.
 """
@@ -212,6 +214,25 @@ def linear(
     names = tuple(options.get("arguments") or signature(function)[0])
     reverse = {n: rule for n, rule in zip(names, rules, strict=False) if rule is not None}
     register(function, "linear", reverse, forward or {}, **options)
+
+
+def transposed(
+    function: Function, back: Function, name: str | None = None, back_name: str | None = None,
+    view: bool = False, **options: Any,
+) -> None:  # fmt: skip
+    """Register two functions that are each other's transpose in their first argument.
+
+    What else `back` takes are arguments of `function`, and `x_shape` where that is lost; `name` and
+    `back_name` are those of their nodes. Of the first it may be said that it is a `view`, and what
+    `options` say of both.
+
+    >>> first = lambda x: x[:1]
+    >>> transposed(first, lambda g, x_shape: np.pad(g, (0, x_shape[0] - 1)), "First", "Put")
+    >>> pull(RULES[first], "x", np.ones(1), {"x": np.ones(3)}, None)
+    array([1., 0., 0.])
+    """
+    linear(function, back, name=name, view=view, **options)
+    linear(back, function, name=back_name, **options)
 
 
 def general(

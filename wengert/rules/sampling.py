@@ -19,7 +19,7 @@ import numpy as np
 from wengert.dispatch import primitive
 from wengert.rules.indexing import add_at, getitem, put_along_axis
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops, within_loops
-from wengert.rules.rule import general, linear
+from wengert.rules.rule import general, transposed
 from wengert.rules.ways import implemented, way
 
 CUBIC = -0.75
@@ -84,33 +84,32 @@ def _sampled_by_loops(x: Any, grid: Any, *how: Any) -> Any:
 @primitive
 @implemented
 def spread(
-    g: Any, grid: Any, shape: Any, mode: str, padding: str, corners: bool, orders: Orders
+    g: Any, grid: Any, x_shape: Any, mode: str, padding: str, corners: bool, orders: Orders
 ) -> Any:
-    """`g`, (N, C, *P), added to the pixels of `shape` it came from: `sample` transposed."""
-    count, total = math.prod(shape[2:]), 0
-    for index, weight in _corners(grid, shape[2:], mode, padding, corners, orders):
+    """`g`, (N, C, *P), added to the pixels of `x_shape` it came from: `sample` transposed."""
+    count, total = math.prod(x_shape[2:]), 0
+    for index, weight in _corners(grid, x_shape[2:], mode, padding, corners, orders):
         shares = np.reshape(g * np.expand_dims(weight, 1), (*g.shape[:2], -1))
-        flat = np.broadcast_to(np.reshape(index, (shape[0], 1, -1)), shares.shape)
-        total = total + put_along_axis(shares, flat, (*shape[:2], count), 2)
-    return np.reshape(total, shape)
+        flat = np.broadcast_to(np.reshape(index, (x_shape[0], 1, -1)), shares.shape)
+        total = total + put_along_axis(shares, flat, (*x_shape[:2], count), 2)
+    return np.reshape(total, x_shape)
 
 
 @way(spread, lambda g, grid, *_: loopable(g, grid))
-def _spread_by_loops(g: Any, grid: Any, shape: Any, *how: Any) -> Any:
-    batch, spatial, points = shape[:2], shape[2:], g.shape[2:]
+def _spread_by_loops(g: Any, grid: Any, x_shape: Any, *how: Any) -> Any:
+    batch, spatial, points = x_shape[:2], x_shape[2:], g.shape[2:]
     around = _pixels(grid, spatial, *how)
     out = np.zeros((*batch, math.prod(spatial)), g.dtype)
     _scattered(g.reshape(*batch, math.prod(points)), *around, out)
-    return out.reshape(shape)
+    return out.reshape(x_shape)
 
 
-def _pull(g: Any, x: Any, grid: Any, *how: Any) -> Any:
+def _pull(g: Any, x: Any, grid: Any, mode: str, padding: str, corners: bool, orders: Orders) -> Any:
     """The cotangent of the grid: of each coordinate."""
-    *settings, orders = how
-    if settings[0] == "nearest":
+    if mode == "nearest":
         return np.zeros_like(grid)
-    slopes = [np.sum(g * sample(x, grid, *settings, o), axis=1) for o in _once_more(orders)]
-    return np.stack(slopes, -1)
+    each = (sample(x, grid, mode, padding, corners, more) for more in _once_more(orders))
+    return np.stack([np.sum(g * slope, axis=1) for slope in each], -1)
 
 
 def _push(t: Any, function: Any, *how: Any) -> Any:
@@ -132,18 +131,9 @@ def _once_more(orders: Orders) -> list[Orders]:
 
 general(
     sample,
-    reverse={
-        "x": lambda g, x_shape, grid, mode, padding, corners, orders: spread(
-            g, grid, x_shape, mode, padding, corners, orders
-        ),
-        "grid": lambda g, x, grid, mode, padding, corners, orders: _pull(
-            g, x, grid, mode, padding, corners, orders
-        ),
-    },
+    reverse={"x": spread, "grid": _pull},
     forward={
-        "x": lambda t, grid, mode, padding, corners, orders: sample(
-            t, grid, mode, padding, corners, orders
-        ),
+        "x": sample,
         "grid": lambda t, x, grid, mode, padding, corners, orders: _push(
             t, lambda s, more: s * sample(x, grid, mode, padding, corners, more), orders
         ),
@@ -154,19 +144,15 @@ general(
 general(
     spread,
     reverse={
-        "g": lambda h, grid, mode, padding, corners, orders: sample(
-            h, grid, mode, padding, corners, orders
-        ),
+        "g": sample,
         "grid": lambda h, g, grid, mode, padding, corners, orders: _pull(
             g, h, grid, mode, padding, corners, orders
         ),
     },
     forward={
-        "g": lambda t, grid, shape, mode, padding, corners, orders: spread(
-            t, grid, shape, mode, padding, corners, orders
-        ),
-        "grid": lambda t, g, grid, shape, mode, padding, corners, orders: _push(
-            t, lambda s, more: spread(s * g, grid, shape, mode, padding, corners, more), orders
+        "g": spread,
+        "grid": lambda t, g, grid, x_shape, mode, padding, corners, orders: _push(
+            t, lambda s, more: spread(s * g, grid, x_shape, mode, padding, corners, more), orders
         ),
     },
     name="GridSamplerBackward",
@@ -494,8 +480,7 @@ def _unresized(g, out, starts, weights):
                         out[i, start + tap, k] += weight * g[i, j, k]
 
 
-linear(resize, lambda g, by, axis: unresize(g, by, axis), name="Upsample")
-linear(unresize, lambda h, by, axis: resize(h, by, axis), name="UpsampleBackward")
+transposed(resize, unresize, "Upsample", "UpsampleBackward")
 
 
 # ---- bins ----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from wengert.dispatch import primitive
 from wengert.rules.half import held
 from wengert.rules.indexing import add_at, getitem
 from wengert.rules.loops import loopable
-from wengert.rules.rule import linear, unbroadcast
+from wengert.rules.rule import linear, transposed, unbroadcast
 from wengert.rules.ways import implemented, way
 
 # ---- rearranging ---------------------------------------------------------------------------
@@ -121,25 +121,19 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 @primitive
-def diagonal_scatter(g: Any, shape: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Zeros of `shape` with `g` on the diagonal: the transpose of `diagonal`."""
-    out = np.zeros(shape, g.dtype)
+def diagonal_scatter(g: Any, x_shape: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Zeros of `x_shape` with `g` on the diagonal: the transpose of `diagonal`."""
+    out = np.zeros(x_shape, g.dtype)
     view = np.diagonal(out, offset, axis1, axis2)
     view.flags.writeable = True
     view[...] = g
     return out
 
 
-linear(
-    diagonal,
-    lambda g, x_shape, offset, axis1, axis2: diagonal_scatter(g, x_shape, offset, axis1, axis2),
+transposed(
+    *(diagonal, diagonal_scatter),
+    back_name="DiagonalBackward",
     view=True,
-    axes=("axis1", "axis2"),
-)
-linear(
-    diagonal_scatter,
-    lambda h, offset, axis1, axis2: diagonal(h, offset, axis1, axis2),
-    name="DiagonalBackward",
     axes=("axis1", "axis2"),
 )
 linear(
@@ -247,7 +241,7 @@ def flipped(x: Any, axis: Any) -> Any:
     return np.copy(np.flip(x, axis))
 
 
-linear(flipped, lambda g, axis: flipped(g, axis), name="Flip")
+linear(flipped, flipped, name="Flip")
 
 # ---- views that NumPy has no writable function for -----------------------------------------
 
@@ -289,12 +283,12 @@ def _windows_of_memory(x: Any, axis: int, size: int, step: int) -> Any:
 
 
 @primitive
-def overlapped(g: Any, shape: Any, axis: int, step: int) -> Any:
-    """Zeros of `shape` with windows added where they came from: `windows` transposed."""
-    out = np.zeros(shape, g.dtype)
-    if not shape:
+def overlapped(g: Any, x_shape: Any, axis: int, step: int) -> Any:
+    """Zeros of `x_shape` with windows added where they came from: `windows` transposed."""
+    out = np.zeros(x_shape, g.dtype)
+    if not x_shape:
         return g.reshape(())
-    axis %= len(shape)
+    axis %= len(x_shape)
     out, g = np.moveaxis(out, axis, -1), np.moveaxis(g, axis, -2)
     for i in range(g.shape[-2]):
         out[..., i * step : i * step + g.shape[-1]] += g[..., i, :]
@@ -303,7 +297,7 @@ def overlapped(g: Any, shape: Any, axis: int, step: int) -> Any:
 
 linear(
     windows,
-    lambda g, x_shape, axis, step: overlapped(g, x_shape, axis, step),
+    overlapped,
     name="Unfold",
     view=True,
     axes=("axis",),
@@ -365,9 +359,9 @@ def places(size: Any, stride: Any, offset: int) -> Any:
     return places
 
 
-def _unstride(g: Any, shape: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
+def _unstride(g: Any, x_shape: Any, size: Any, stride: Any, offset: int, layout: Any) -> Any:
     """Cotangents added up in memory, then read in the layout of the input."""
-    there, here = places(size, stride, offset), places(shape, layout, 0)
+    there, here = places(size, stride, offset), places(x_shape, layout, 0)
     low = min(there.min(initial=0), here.min(initial=0))
     high = max(there.max(initial=0), here.max(initial=0))
     return getitem(add_at(g, (there - low,), (int(high - low) + 1,)), (here - low,))
@@ -375,9 +369,7 @@ def _unstride(g: Any, shape: Any, size: Any, stride: Any, offset: int, layout: A
 
 linear(
     as_strided,
-    lambda g, x_shape, size, stride, offset, layout: _unstride(
-        g, x_shape, size, stride, offset, layout
-    ),
+    _unstride,
     view=True,
 )
 

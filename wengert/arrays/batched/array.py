@@ -480,7 +480,8 @@ def further(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
     """
     names, defaults = signature(function)
     call = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
-    ndim = len(call["shape"]) if "shape" in call else ndim_of(args[0])
+    shapes = [n for n in call if n.endswith("shape")]
+    ndim = len(call[shapes[0]]) if shapes else ndim_of(args[0])
     rule = RULES.get(function)
     axes = [n for n in (rule.axes or () if rule else ("axis", "axis1", "axis2")) if n in call]
     if axes and not ndim and hasattr(function, "body") and not function.opaque:
@@ -490,7 +491,7 @@ def further(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
             several = value is None or isinstance(value, (tuple, list))
             places = tuple(i + 1 for i in axes_of(value, ndim))
             call[name] = places if several else axis_of(value, ndim) + 1
-        elif name == "shape":
+        elif name in shapes:
             call[name] = (level.size, *value)
         elif hasattr(type(value), "__array_function__"):
             call[name] = raw(value, level)
