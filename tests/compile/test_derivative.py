@@ -1,5 +1,6 @@
 """The node that a compiled call leaves, made and pulled by machine code, and by Python."""
 
+import copy
 import gc
 import weakref
 
@@ -315,6 +316,11 @@ def test_large_gradients_are_handed_over_without_a_copy(swept):
     assert first.sum() == w.grad.sum() == 3 * 300 * 400
 
 
+def made(n=2):
+    """A leaf that nobody has after the call."""
+    return wg.full((n,), 3.0, requires_grad=True)
+
+
 SWEPT = {
     "a sum": lambda w, v: w.sum(),
     "negated": lambda w, v: -w[0],
@@ -322,6 +328,8 @@ SWEPT = {
     "scaled, and several": lambda w, v: ((w * 2).sum(), v.mean()),
     "what is saved": lambda w, v: (w * v).sum(),
     "what is saved after a sum": lambda w, v: w.sum().exp(),
+    "what is saved for a leaf made inside": lambda w, v: (made() * v.detach()).sum(),
+    "a sum of a leaf made inside": lambda w, v: made().sum(),
     "what is saved for a constant": lambda w, v: (w + v.detach() * v.detach()).sum(),
 }
 
@@ -343,3 +351,39 @@ def test_a_second_sweep_is_refused_where_the_first_has_freed_something(name):
         return seen
 
     assert str(story(wg.compile(SWEPT[name]))) == str(story(SWEPT[name]))
+
+
+def overwritten(x, y):
+    z = x.reshape(-1)
+    z += 1
+    return y
+
+
+NET = wg.nn.Linear(3, 3)
+
+ON_THE_WAY = {
+    "to a leaf": lambda x: overwritten(x, (made(3) * x).sum()),
+    "to a leaf beside one from outside": lambda x: overwritten(x, (NET.bias * made(3) * x).sum()),
+    "to a copied module": lambda x: overwritten(x, copy.deepcopy(NET)(x)),
+    "to a leaf, of what is swept already": lambda x: swept_twice(x.detach().requires_grad_()),
+}
+
+
+def swept_twice(x):
+    y = (x * x).sum()
+    y.backward()
+    return y
+
+
+@pytest.mark.parametrize("name", ON_THE_WAY)
+def test_a_sweep_to_a_leaf_made_inside_looks_at_what_was_saved_on_the_way(name):
+    # Nobody has the leaf, so nothing was pulled back to it, and nothing looked at.
+    def story(f):
+        seen = []
+        for _ in range(4):
+            with pytest.raises((ModifiedError, FreedGraphError)) as caught:
+                f(wg.ones(2, 3)).sum().backward()
+            seen.append(caught.type)
+        return seen
+
+    assert story(wg.compile(ON_THE_WAY[name])) == story(ON_THE_WAY[name])

@@ -36,11 +36,6 @@ ROOT = Path(__file__).parents[2]
 CHUNK = 20
 """So many histories are one test."""
 
-FOUND = {
-    1588: "backward() to a leaf that the call made: what it saved may be overwritten, in silence"
-}
-"""Histories that a compiled function does not live as the eager one yet: what is in them."""
-
 HONOURED = [kind for kind in KINDS if kind not in REFUSED]
 
 
@@ -49,7 +44,7 @@ def test_a_compiled_function_lives_as_the_eager_one(seeds: range) -> None:
     found = []
     for seed in seeds:
         history = draw(seed, HONOURED)
-        first = None if seed in FOUND else unexpected(history)
+        first = unexpected(history)
         if first is not None:
             small = shrunk(history, lambda h: unexpected(h) is not None)
             last = unexpected(small)

@@ -33,28 +33,13 @@ class Refused(Node):
     pull_recorded = pull
 
 
-class Ended(Node):
-    """The history of a result that leads to nothing outside of the function."""
-
-    __slots__ = ()
-
-    def name(self) -> str:
-        return "CompiledBackward"
-
-    def pull(self, g: Any) -> Any:
-        return ()
-
-    pull_recorded = pull
-
-
-def ending(captured: Captured) -> Node | None:
-    """The history of results that require grad and are not differentiated, if there are any."""
-    if captured.refusal is None and not captured.ends:
+def refused(captured: Captured) -> Node | None:
+    """The history of results that require grad and cannot be differentiated, if there are any."""
+    if captured.refusal is None:
         return None
-    node = Ended() if captured.refusal is None else Refused()
+    node = Refused()
     node.begin()
-    if isinstance(node, Refused):
-        node.error = captured.refusal
+    node.error = captured.refusal
     return node
 
 

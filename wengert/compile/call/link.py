@@ -245,7 +245,7 @@ def _number(value: Value) -> Any:
 
 def _outputs(spec: Any) -> Iterator[Array | Number]:
     results = {output.number: output for output in outputs_in(spec.captured.whole())}
-    node = derivative.ending(spec.captured)
+    node = derivative.refused(spec.captured)
     for k, v in enumerate(spec.program.outputs):
         buffer, result = spec.forward.table.output(k), results.get(k)
         if result is None:
@@ -292,7 +292,7 @@ class _Afterwards:
 
 def _pieces(spec: Any, flat: list[Any]) -> dict[Any, Piece]:
     """Leaves of the result that are made of what a call has found, or made."""
-    node = derivative.ending(spec.captured)
+    node = derivative.refused(spec.captured)
     state = modes.current()
     unrecorded = None if state.grad else "inference" if state.inference else "no_grad"
     pieces: dict[Any, Piece] = {}

@@ -185,7 +185,7 @@ class Specialization:
             write.place.write(None if write.number is None else outputs[write.number], flat)
         tensors: dict[Any, Any] = {}
         whole = structured(captured.whole(), outputs, tensors, flat)
-        node = derivative.ending(captured)
+        node = derivative.refused(captured)
         if self.joint is not None:
             known = {Output(k): value for k, value in enumerate(values, self.results)}
             known |= {leaf: tensors[leaf] for leaf in self.joint.slots}

@@ -216,7 +216,7 @@ class Capture:
             self.world.put_back()
             self.world.check_readings()
         captured.joint, gradients = back.joint(pulled)
-        captured.refusal, captured.ends = pulled.refusal, pulled.ends
+        captured.refusal = pulled.refusal
         for write in back.gradients():
             if isinstance(write, Put):
                 captured.effects.append(write)

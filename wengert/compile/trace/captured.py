@@ -28,8 +28,9 @@ from wengert.tensor import Tensor
 class Joint:
     """What the trace of a function says of its derivative.
 
-    `slots` are the leaves of the result that are differentiable, `leaves` tells by what; the
-    program has one input more per slot, its cotangent, and its last outputs are the gradients.
+    `slots` are the leaves of the result that are differentiable, `leaves` tells by what, if by
+    anything outside; the program has one input more per slot, its cotangent, and its last outputs
+    are the gradients.
     """
 
     slots: list[Any]
@@ -51,8 +52,6 @@ class Captured:
     joint: Joint | None = None
     refusal: WengertError | None = None
     """Why its results have no derivative: it has gone through their history itself, say."""
-    ends: bool = False
-    """Whether its results have a history that leads to nothing outside."""
     guards: list[Guard] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     """Gradients, and the arrays of tensors that the function made and that outlive it."""

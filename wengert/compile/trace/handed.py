@@ -322,7 +322,7 @@ class HandedBack:
 
     def joint(self, pulled: Any) -> tuple[Joint | None, list[Value]]:
         """The derivative in terms of the program, and the values of the gradients."""
-        if not pulled.leaves:
+        if not pulled.outs:
             return None, []
         slots = [self.leaves[id(t)] for t in pulled.outs]
         gradients = [g.value for g in pulled.gradients]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from wengert.autograd.differentiate import grad
+from wengert.autograd.differentiate import GradientEdge, grad
 from wengert.autograd.engine import reachable
 from wengert.autograd.saved import Freed
 from wengert.compile.program.program import Value
@@ -31,8 +31,6 @@ class Pulled:
     """Why nothing could be pulled back: what whoever tries gets to see."""
     frees: bool = True
     """Whether a sweep frees something, and there can be no second one."""
-    ends: bool = False
-    """Whether the results have a history that leads to nothing outside."""
 
 
 def pull_back(capture: Capture, *results: Any) -> Pulled:
@@ -48,8 +46,6 @@ def pull_back(capture: Capture, *results: Any) -> Pulled:
     ]
     outer = [f.tensor for f in capture.outside.tensors.values() if f.is_differentiable()]
     leaves += [(Known(tensor), tensor) for tensor in outer]
-    if not leaves and not own:
-        return Pulled(ends=True)
     values = [
         capture.inputs.add(Cotangent(k), t._array.shape, t._array.dtype, f"g{k}")
         for k, t in enumerate(outs)
@@ -59,8 +55,11 @@ def pull_back(capture: Capture, *results: Any) -> Pulled:
     gs = [capture.trusted(value) for value in values]
     count = len(capture.program.statements)
     try:
-        by = [*(t for _, t in leaves), *own]
         nodes = reachable((x, None) for x in map(current_node, outs) if x is not None)
+        # To every leaf that the function made, though nobody has it: whoever calls backward() goes
+        # there as well, and gets an error if what was saved on the way is overwritten, or freed.
+        ends = [GradientEdge(node, 0) for node in nodes if isinstance(node, AccumulateGrad)]
+        by = [*(t for _, t in leaves), *own, *ends]
         gradients = grad(outs, by, gs, allow_unused=True)
     except FreedGraphError:
         refusal: WengertError = FreedGraphError(
@@ -72,10 +71,10 @@ def pull_back(capture: Capture, *results: Any) -> Pulled:
         refusal = error.with_traceback(None)
     else:
         pairs = [(p, g) for (p, _), g in zip(leaves, gradients, strict=False) if g is not None]
-        if not any(g is not None for g in gradients[len(leaves) :]):
+        if not any(g is not None for g in gradients[len(leaves) : len(by) - len(ends)]):
             places, arrays = [p for p, _ in pairs], [g._array for _, g in pairs]
             frees = any(type(getattr(node, "saved", None)) is Freed for node in nodes)
-            return Pulled(outs, values, places, arrays, frees=frees, ends=not pairs)
+            return Pulled(outs, values, places, arrays, frees=frees)
         refusal = GradError(
             "a compiled function has made a tensor that requires grad, and returned it, or kept "
             "it, with what it computed of it: a program that runs again has no gradient for it. "
