@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.misfits import told
+from wengert.autograd.misfits import misfit
 from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
-from wengert.autograd.settings import refuses
+from wengert.autograd.settings import refuses, settled
 from wengert.errors import ShapeError
 from wengert.functions.arguments import into, of_tensors, tensor_of
 from wengert.nn.functional.shared import apply, check_floats, check_positive, over, reshape, sizes
@@ -27,7 +27,7 @@ from wengert.tensor import Tensor, wrap
 Sizes = tuple[int, ...]
 
 
-@told
+@settled
 def linear(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None
 ) -> Tensor:
@@ -37,19 +37,21 @@ def linear(
     >>> linear(wg.tensor([1.0, 2.0]), wg.tensor([[3.0, 4.0]]), wg.tensor([0.5]))
     tensor([11.5000])
     """
-    if out is not None:
-        return into(out, linear, (input, weight, bias), {})
-    if weight._array.ndim == 2:
-        try:
+    try:  # in the function itself: around it, as `told` has it, this took a tenth of its time
+        if out is not None:
+            return into(out, linear, (input, weight, bias), {})
+        if weight._array.ndim == 2:
             return _affine(input, weight, bias)
-        except RuntimeError as error:
+        if weight._array.ndim == 1:
+            product = apply(np.matmul, input, weight)
+            return product if bias is None else product + bias
+    except Exception as error:
+        misfit(error, linear, (input, weight, bias), {} if out is None else {"out": out})
+        if isinstance(error, ShapeError) and weight._array.ndim == 2:
             raise _shapes_differ(input, weight, bias, error) from None
-        except AttributeError:
+        if isinstance(error, AttributeError):
             tensor_of(input)  # a TypeError that says what it is instead
-            raise
-    if weight._array.ndim == 1:
-        out = apply(np.matmul, input, weight)
-        return out if bias is None else out + bias
+        raise
     raise RuntimeError(f"linear: weight must be a matrix, got shape {weight.shape}")
 
 
@@ -60,8 +62,6 @@ def _shapes_differ(
     input: Tensor, weight: Tensor, bias: Tensor | None, error: Exception
 ) -> Exception:
     x, w = input._array.shape, weight._array.shape
-    if not isinstance(error, ShapeError):
-        return error
     if x and x[-1] == w[1]:
         shown = None if bias is None else tuple(bias.shape)
         return RuntimeError(
