@@ -115,7 +115,7 @@ def refuse_dtype(name: str, x: Any, kinds: str) -> None:
         raise DtypeError(f'"{name}" is not implemented for {x.dtype}. {hint}.')
 
 
-def settled(function: Function) -> Function:
+def settled(function: Told) -> Told:
     """Mark a function as one that checks its settings."""
     vars(function)["settings_checked"] = True
     return function

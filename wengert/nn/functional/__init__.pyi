@@ -272,8 +272,7 @@ def conv_transpose3d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = Non
     """The transpose of `conv3d` as a linear map, for weight (C, O/groups, *kernel)."""
 def fold(input: _Tensor, output_size: _Ints, kernel_size: _Ints, dilation: _Ints = 1, padding: _Ints = 0, stride: _Ints = 1) -> _Tensor:
     """Columns added back into an image: the transpose of `unfold`."""
-def linear(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, *, out: _Tensor | None = None) -> _Tensor:
-    """x @ weight.T + bias, for weight of shape (outputs, inputs)."""
+from wengert.nn.functional.windows import linear as linear
 def lp_pool1d(input: _Tensor, norm_type: builtins.float, kernel_size: _Ints, stride: _Ints | None = None, ceil_mode: builtins.bool = False) -> _Tensor:
     """(sum |x|^p)^(1/p) of each window of (N, C, L)."""
 def lp_pool2d(input: _Tensor, norm_type: builtins.float, kernel_size: _Ints, stride: _Ints | None = None, ceil_mode: builtins.bool = False) -> _Tensor:
