@@ -288,6 +288,15 @@ def test_shallow_copies_share_memory(lib):
     assert x.tolist() == [2, 2]
 
 
+def test_shallow_copies_and_pickles_have_no_gradient_which_they_shared(lib):
+    x = lib.ones(2, requires_grad=True)
+    x.grad = lib.ones(2)
+    y = copy.copy(x)
+    y.sum().backward()
+    assert x.grad.tolist() == [1, 1]
+    assert pickle.loads(pickle.dumps(x)).grad is None
+
+
 # ---- indexing ------------------------------------------------------------------------------
 
 

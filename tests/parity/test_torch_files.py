@@ -150,6 +150,8 @@ Point = collections.namedtuple("Point", "x y")
 
 def numbers(value):
     """What tensors, of either library and any layout, storages and containers hold."""
+    if "Uninitialized" in repr(type(value)):
+        return value.requires_grad
     if hasattr(value, "to_dense"):
         return value.to_dense().tolist()
     if hasattr(value, "nbytes"):
@@ -169,6 +171,8 @@ FORMS = {
         lambda t: (t.ones(2) * (1 + 2j)).conj()
     ),
     "views of one memory": lambda t: (lambda x: [x, x[2:], x[::2]])(t.arange(6.0)),
+    "computed numbers": lambda t: t.ones(2, requires_grad=True) * 2,
+    "a parameter without a shape": lambda t: t.nn.LazyLinear(3).state_dict(),
     "halves and truth values": lambda t: {"a": t.ones(2).bfloat16(), "b": t.tensor([True])},
 }
 OPTIONS = {
@@ -201,6 +205,38 @@ def test_what_files_of_pytorch_hold_the_own_form_holds_too(name, tmp_path):
     wg.save(FORMS[name](wg), tmp_path / "x.wg")
     found = wg.load(tmp_path / "x.wg", weights_only=False)
     assert numbers(found) == numbers(FORMS[name](torch))
+
+
+DERIVED = {lib: type("Derived", (lib.Tensor,), {"__slots__": ("slot",)}) for lib in (torch, wg)}
+ATTRIBUTES = {
+    "a tensor": lambda t: t.ones(2),
+    "one that requires grad": lambda t: t.ones(2, requires_grad=True),
+    "a parameter": lambda t: t.nn.Parameter(t.ones(2)),
+    "complex numbers": lambda t: t.ones(2) * 1j,
+    "a tensor of a class": lambda t: t.ones(2).as_subclass(DERIVED[t]),
+}
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".wg"])
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_tensors_keep_their_classes_and_attributes_which_save_dropped(
+    name, suffix, tmp_path, monkeypatch
+):
+    for writer in (torch, wg) if suffix == ".pt" else (wg,):
+        monkeypatch.setitem(globals(), "Derived", DERIVED[writer])
+        x = ATTRIBUTES[name](writer)
+        x.tag, x.scale = "conv", writer.full((2,), 7.0)
+        if "class" in name:
+            x.slot = 3
+        writer.save([x, x.scale], tmp_path / f"x{suffix}")
+        for reader in (torch, wg) if suffix == ".pt" else (wg,):
+            kind = DERIVED[reader]
+            with reader.serialization.safe_globals([(kind, f"{kind.__module__}.Derived")]):
+                y, scale = reader.load(tmp_path / f"x{suffix}")
+            assert type(y) is (kind if "class" in name else type(ATTRIBUTES[name](reader)))
+            assert (y.tag, y.scale.tolist(), y.requires_grad) == ("conv", [7, 7], x.requires_grad)
+            assert y.scale is scale or suffix == ".wg"
+            assert getattr(y, "slot", 0) == getattr(x, "slot", 0)
 
 
 def test_named_tuples_that_were_not_allowed_are_refused():

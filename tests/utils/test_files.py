@@ -82,6 +82,43 @@ def test_classes_are_made_if_the_program_allows_them(tmp_path, suffix):
     assert wg.serialization.get_safe_globals() == []
 
 
+class Labelled(wg.Tensor):
+    pass
+
+
+@FORMS
+def test_tensors_of_a_class_are_read_if_the_program_allows_it_and_were_read_as_plain(
+    tmp_path, suffix
+):
+    path = tmp_path / f"x{suffix}"
+    wg.save(wg.ones(2).as_subclass(Labelled), path)
+    with pytest.raises(pickle.UnpicklingError, match=r"Labelled.*add_safe_globals"):
+        wg.load(path)
+    assert type(wg.load(path, weights_only=False)) is Labelled
+
+
+@FORMS
+def test_attributes_of_tensors_that_no_file_holds_are_refused_and_were_dropped(tmp_path, suffix):
+    x = wg.ones(2)
+    x.close = lambda: None
+    with pytest.raises(TypeError, match="function"):
+        wg.save(x, tmp_path / f"x{suffix}")
+    del x.close
+    vars(x)["shape"] = (3,)
+    with pytest.raises(TypeError, match="'shape', which all tensors have"):
+        wg.save(x, tmp_path / f"x{suffix}")
+
+
+@pytest.mark.parametrize("form", ["torch", "wengert"])
+def test_hooks_of_tensors_that_are_not_saved_are_told_of(form):
+    x = wg.ones(2, requires_grad=True)
+    x.register_hook(lambda g: 2 * g)
+    with pytest.warns(UserWarning, match="backward hook .* will not be serialized"):
+        wg.save(x, io.BytesIO(), format=form)
+    with pytest.warns(UserWarning, match="backward hook .* will not be serialized"):
+        pickle.dumps(x)
+
+
 @FORMS
 def test_layers_are_always_allowed(tmp_path, suffix):
     path = tmp_path / f"x{suffix}"

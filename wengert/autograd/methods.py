@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import copyreg
 import warnings
 import weakref
 from collections.abc import Callable
@@ -276,10 +278,8 @@ class HistoryMethods:
     # ---- copies ---------------------------------------------------------------------------
 
     def __copy__(self: Any) -> Tensor:
-        """Another leaf that shares this tensor's memory."""
-        out = bare(type(self), self._array)
-        out.__dict__.update(self.__dict__)
-        return out.requires_grad_() if self.requires_grad else out
+        """Another leaf that shares this tensor's memory, and has no gradient yet."""
+        return _rebuild(*_parts(self, self._array))
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Tensor:
         if not self.is_leaf:
@@ -294,7 +294,7 @@ class HistoryMethods:
         array = self._array.copy(order="K") if alone else _copied(self._array, memo)
         out = bare(type(self), array)
         memo[id(self)] = out
-        _copy_state(out, self.__dict__, memo)
+        give(out, copy.deepcopy(attributes_of(self) | {"_grad": self._grad}, memo))
         if self.requires_grad:
             out.requires_grad_()
         return out
@@ -302,11 +302,32 @@ class HistoryMethods:
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
         if not self.is_leaf:
             raise RuntimeError("cannot pickle a tensor with history; pickle x.detach() instead")
-        state = {k: v for k, v in self.__dict__.items() if k not in _NOT_COPIED}
-        return _rebuild, (type(self), np.array(self._array), self.requires_grad, state)
+        return _rebuild, _parts(self, np.array(self._array))
 
 
-_NOT_COPIED = {"_hooked", "_origin", "_cell"}
+def attributes_of(x: Any) -> dict[str, Any]:
+    """What a program has given a tensor: attributes, in its dictionary or in slots of its class."""
+    slots: list[str] = copyreg._slotnames(type(x))  # type: ignore[attr-defined]
+    state = {name: getattr(x, name) for name in slots if hasattr(x, name)} | vars(x)
+    return {k: v for k, v in state.items() if not (k.startswith("_") and hasattr(Tensor, k))}
+
+
+def give(x: Any, attributes: dict[str, Any]) -> Any:
+    """The tensor, which has these attributes from now on; no code of its class runs."""
+    for name, value in attributes.items():
+        object.__setattr__(x, name, value)
+    return x
+
+
+def warn_of_hooks(x: Any) -> None:
+    """Say of each hook of a tensor that it is not in the copy, or file, that is made."""
+    for hook in (x._backward_hooks or {}).values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized: register it again on "
+                "the copy, or on what is loaded",
+                stacklevel=stacklevel(),
+            )
 
 
 def _copied(array: Any, memo: dict[int, Any]) -> Any:
@@ -322,15 +343,12 @@ def _copied(array: Any, memo: dict[int, Any]) -> Any:
     return np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
 
 
-def _copy_state(out: Any, state: dict[str, Any], memo: dict[int, Any]) -> None:
-    import copy
-
-    for name, value in state.items():
-        if name not in _NOT_COPIED:
-            out.__dict__[name] = copy.deepcopy(value, memo)
+def _parts(x: Any, array: Any) -> tuple[Any, ...]:
+    warn_of_hooks(x)
+    return type(x), array, x.requires_grad, attributes_of(x)
 
 
 def _rebuild(kind: type, array: Any, requires_grad: bool, state: dict[str, Any]) -> Any:
-    out = bare(kind, dtypes.native(array))  # an unpickled dtype is equal to NumPy's, not the same
-    out.__dict__.update(state)
+    # An unpickled dtype is equal to NumPy's, not the same.
+    out = give(bare(kind, dtypes.native(array)), state)
     return out.requires_grad_() if requires_grad else out

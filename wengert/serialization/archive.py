@@ -4,7 +4,8 @@ The file is a safetensors file. Its tensors have the names of the places where t
 (a state dict's are its keys), each stored once however often it occurs; its metadata holds, under
 "wengert", the JSON text of the saved object, in which
 
-    {"t": "name"}               stands for a tensor ("p": 1 a parameter, "g": 1 requires grad)
+    {"t": "name"}               stands for a tensor ("p": 1 a parameter, "g": 1 requires grad,
+                                "k": its class, "a": [[name, v]...] its attributes)
     [...], {"d": [[k, v]...]}   for a list and a dictionary
     {"i": [class, [[name, v]...]]}  for an object, {"j": 2} for one that occurred before
     {"x": [class, parts]}   for a named tuple, {"v": [layout, parts]} for a sparse tensor
@@ -128,7 +129,7 @@ class _Writer:
             layout, made_of = objects.sparse_parts(value)
             return {"v": [layout, self.packed(made_of, where, path)]}
         if isinstance(value, Tensor):
-            return self._packed_tensor(value, path)
+            return self._packed_tensor(value, where, path)
         if isinstance(value, Storage):
             return {"h": self.tensor(value._array.reshape(-1).view("u1"), path)}
         if objects.is_named_tuple(type(value)):
@@ -172,31 +173,39 @@ class _Writer:
         state = objects.attributes(value)
         if state is None:
             raise TypeError(objects.refused(where, value))
-        self.objects[id(value)] = value
-        parts = [
+        return {"i": [objects.name_of(type(value)), self._parts(value, state, where, path)]}
+
+    def _parts(self, value: Any, state: dict[str, Any], where: str, path: Place) -> Any:
+        self.objects[id(value)] = value  # first: its parts may refer to it
+        return [
             [name, self.packed(part, f"{where}.{name}", (*path, name))]
             for name, part in state.items()
         ]
-        return {"i": [objects.name_of(type(value)), parts]}
 
-    def _packed_tensor(self, x: Tensor, path: Place) -> Any:
+    def _packed_tensor(self, x: Tensor, where: str, path: Place) -> Any:
+        if id(x) in self.objects:
+            return {"j": list(self.objects).index(id(x))}
         array = x._array
         if not isinstance(array, np.ndarray):
             raise TypeError(
                 "only tensors on NumPy arrays can be saved; detach and convert it first"
             )
-        kind, stored = array.dtype, array
+        stored = array
         packed: dict[str, Any] = {}
-        if kind.kind == "c":  # safetensors has no complex numbers
-            packed["c"] = kind.name
+        if array.dtype.kind == "c":  # safetensors has no complex numbers
+            packed["c"] = array.dtype.name
             stored = np.stack([array.real, array.imag], -1)
             packed["t"] = self.stored(stored, path)
         else:
             packed["t"] = self.tensor(stored, path)
         if isinstance(x, Parameter):
             packed["p"] = 1
-        if x.requires_grad and x.is_leaf:
+        if x.requires_grad:
             packed["g"] = 1
+        if (kind := objects.derived(x)) is not None:
+            packed["k"] = objects.name_of(kind)
+        if state := objects.tensor_attributes(x):
+            packed["a"] = self._parts(x, state, where, path)
         return packed
 
 
@@ -240,10 +249,8 @@ def load(
             "map_location should be a device, a dictionary of devices or a function, not a "
             f"{type(map_location).__name__}"
         )
-    if pickle_module is not None:
-        raise ValueError(
-            "load: files hold no pickles, so pickle_module has no meaning; leave it out"
-        )
+    if pickle_module not in (None, pickle):
+        raise ValueError("load: no other module reads the pickles; leave pickle_module out")
     name = getattr(f, "name", "the file") if hasattr(f, "read") else os.fspath(f)
     data = f.read() if hasattr(f, "read") else Path(os.fspath(f)).read_bytes()
     # A safetensors file may begin with any eight bytes; but then comes JSON.
@@ -383,6 +390,13 @@ class _Reader:
         if "c" in value:
             array = (array[..., 0] + 1j * array[..., 1]).astype(value["c"])
         out: Tensor = bare(Parameter if "p" in value else Tensor, array)
+        if "g" in value:
+            out.requires_grad_()
+        if "k" in value:
+            out = objects.tensor(out, objects.require(value["k"], self.trusted), {})
         if "p" in value:
             self.parameters[value["t"]] = out
-        return out.requires_grad_() if "g" in value else out
+        if "a" in value:
+            self.objects.append(out)
+            objects.tensor(out, None, {name: self.unpacked(part) for name, part in value["a"]})
+        return out

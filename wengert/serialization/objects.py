@@ -8,6 +8,7 @@ Only classes that the program allows are made: the layers of `wengert.nn`, those
 
 from __future__ import annotations
 
+import copyreg
 import dataclasses
 import pickle
 import sys
@@ -18,10 +19,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from wengert import nn
+from wengert.autograd import methods
 from wengert.functions import results
 from wengert.functions.device import device as device
 from wengert.nn.module import HOOKS, Module
+from wengert.nn.parameter import Parameter, is_lazy
 from wengert.sparse.tensors import SparseTensor, sparse_coo_tensor, sparse_csr_tensor
+from wengert.tensor import Tensor, bare
 from wengert.tree import REGISTERED
 
 _allowed: dict[str, Any] = {}
@@ -104,11 +108,41 @@ def attributes(value: Any) -> dict[str, Any] | None:
 
 def _slots(value: Any) -> Iterator[tuple[str, Any]]:
     yield from getattr(value, "__dict__", {}).items()
-    for kind in type(value).__mro__:
-        names = vars(kind).get("__slots__", ())
-        for name in (names,) if isinstance(names, str) else names:
-            if hasattr(value, name) and name not in ("__dict__", "__weakref__"):
-                yield name, getattr(value, name)
+    for name in copyreg._slotnames(type(value)):  # type: ignore[attr-defined]
+        if hasattr(value, name):
+            yield name, getattr(value, name)
+
+
+def tensor_attributes(x: Tensor) -> dict[str, Any]:
+    """What a file holds of a tensor beside its numbers; it says which hooks it does not."""
+    methods.warn_of_hooks(x)
+    return _no_tensors_own(methods.attributes_of(x), TypeError)
+
+
+def derived(x: Tensor) -> type | None:
+    """The class of a tensor, if it is not one that every program has."""
+    kind = type(x)
+    return None if kind.__module__.startswith("wengert.") and not is_lazy(x) else kind
+
+
+def tensor(x: Tensor, kind: Any, attributes: Any) -> Any:
+    """The tensor as one of a class, None for its own, with attributes."""
+    if kind is not None:
+        if not (isinstance(kind, type) and issubclass(kind, Tensor)):
+            raise pickle.UnpicklingError(f"the file makes a tensor of {kind!r}")
+        out = bare(kind, x._array)
+        x = out.requires_grad_() if x.requires_grad else out
+    return methods.give(x, _no_tensors_own(attributes, pickle.UnpicklingError))
+
+
+def _no_tensors_own(attributes: dict[str, Any], error: type[Exception]) -> dict[str, Any]:
+    for name in attributes:
+        if hasattr(Parameter, name):
+            raise error(
+                f"a tensor has an attribute {name!r}, which all tensors have, and files do not "
+                "hold it: name it otherwise, or save x.detach().clone()"
+            )
+    return attributes
 
 
 RESULTS = {kind.__name__: kind for kind in vars(results).values() if is_named_tuple(kind)}
@@ -179,6 +213,8 @@ def require(name: str, trusted: bool) -> Any:
 
 def blank(kind: Any) -> Any:
     """An instance of a class, without attributes."""
+    if issubclass(kind, Tensor):
+        raise pickle.UnpicklingError(f"the file makes a {kind.__name__} without numbers")
     item = object.__new__(kind)
     if isinstance(item, Module):
         Module.__init__(item)
@@ -236,7 +272,7 @@ def _layers(base: type) -> Iterator[type]:
 
 
 def _imported(name: str) -> type | None:
-    """A module's or a dataclass's class, if the program has imported it."""
+    """A module's, a tensor's or a dataclass's class, if the program has imported it."""
     module, _, rest = name.rpartition(".")
     parts = [rest]
     while module and module not in sys.modules:
@@ -246,6 +282,6 @@ def _imported(name: str) -> type | None:
     for part in parts:
         item = vars(item).get(part) if item is not None else None
     data = dataclasses.is_dataclass(item) or is_named_tuple(item)
-    if isinstance(item, type) and (issubclass(item, Module) or data):
+    if isinstance(item, type) and (issubclass(item, (Module, Tensor)) or data):
         return item
     return None

@@ -24,6 +24,7 @@ import numpy as np
 
 from wengert.dtypes import named
 from wengert.functions import limits
+from wengert.nn.parameter import Parameter, UninitializedParameter
 from wengert.serialization import objects
 from wengert.tensor import Size, Tensor, bare, wrap
 
@@ -264,24 +265,31 @@ def _tensor_of_dtype(
 
 
 def _parameter(data: Tensor, requires_grad: bool, hooks: Any = None) -> Tensor:
-    from wengert.nn.parameter import Parameter
-
     out: Tensor = bare(Parameter, data._array)
     return out.requires_grad_() if requires_grad else out
 
 
 def _of_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
     """A tensor of a class of its own, or with attributes, which may have no name of the class's."""
-    if state and (type(state) is not dict or any(hasattr(Tensor, name) for name in state)):
-        raise pickle.UnpicklingError(
-            "a saved tensor has attributes that tensors have, which are not read. Save "
-            "x.detach().clone()."
-        )
     tensor: Any = CALLS[function.name](*args) if isinstance(function, Named) else None
-    if isinstance(kind, Named) and kind.name == ("torch.nn.parameter", "Parameter"):
-        tensor = _parameter(tensor, tensor.requires_grad)
-    vars(tensor).update(state or {})
-    return tensor
+    if isinstance(kind, Named):
+        own = kind.name == ("torch.nn.parameter", "Parameter")
+        tensor, kind = _parameter(tensor, tensor.requires_grad) if own else tensor, None
+    return objects.tensor(tensor, kind, _attributes(state))
+
+
+def _parameter_of_state(data: Tensor, requires_grad: bool, hooks: Any, state: Any) -> Any:
+    return objects.tensor(_parameter(data, requires_grad), None, _attributes(state))
+
+
+def _attributes(state: Any) -> dict[str, Any]:
+    """A tensor's attributes, those in slots apart from the others."""
+    parts = state if type(state) is tuple else (state,)
+    return {str(name): value for part in parts for name, value in dict(part or {}).items()}
+
+
+def _uninitialized(requires_grad: bool, device: Any = None, dtype: Any = None) -> Any:
+    return UninitializedParameter(requires_grad, device, dtype)
 
 
 def _layout(name: str) -> str:
@@ -354,8 +362,11 @@ CALLS: dict[Name, Callable[..., Any]] = {
     ("torch._utils", "_rebuild_tensor_v2"): _tensor,
     ("torch._utils", "_rebuild_tensor_v3"): _tensor_of_dtype,
     ("torch._utils", "_rebuild_parameter"): _parameter,
+    ("torch._utils", "_rebuild_parameter_with_state"): _parameter_of_state,
+    ("torch.nn.parameter", "UninitializedParameter"): _uninitialized,
     ("torch._utils", "_rebuild_sparse_tensor"): objects.sparse,
     ("torch.serialization", "_get_layout"): _layout,
+    ("torch._tensor", "_rebuild_from_type"): _of_type,
     ("torch._tensor", "_rebuild_from_type_v2"): _of_type,
     ("torch", "Size"): _size,
     ("torch", "device"): objects.device,

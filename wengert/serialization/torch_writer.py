@@ -20,7 +20,7 @@ import numpy as np
 from wengert.arrays.memory import storage
 from wengert.functions.device import device
 from wengert.functions.limits import Storage
-from wengert.nn.parameter import Parameter
+from wengert.nn.parameter import Parameter, UninitializedParameter
 from wengert.serialization import objects
 from wengert.serialization.torch_files import MAGIC, OLD_VERSION, STORAGES, Name
 from wengert.sparse.tensors import SparseTensor
@@ -37,7 +37,7 @@ def written(obj: Any, protocol: int = 2, zipped: bool = True) -> bytes:
     try:
         pickler.dump(obj)
     except RecursionError:
-        raise ValueError("save: the object is nested too deeply") from None
+        raise ValueError("save: the object is nested too deeply, or holds itself") from None
     if not zipped:
         return _in_a_row(pickler, pickled.getvalue(), protocol)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -170,9 +170,10 @@ def _form(obj: Any) -> Any:
         return _made("torch._utils", "_rebuild_sparse_tensor", named, parts)
     if isinstance(obj, Parameter):
         data = _Call(*_tensor(obj.detach()))
-        return _made("torch._utils", "_rebuild_parameter", data, obj.requires_grad, OrderedDict())
+        return _with_state(obj, "_rebuild_parameter", data, obj.requires_grad, OrderedDict())
     if isinstance(obj, Tensor):
-        return _made(*_tensor(obj))
+        _, name, *place = _tensor(obj)
+        return _with_state(obj, name, *place)
     if isinstance(obj, Size):
         return _made("torch", "Size", tuple(obj))
     if isinstance(obj, PurePath):
@@ -187,6 +188,21 @@ def _form(obj: Any) -> Any:
         rest = (bytearray(obj.tobytes()), _dtype(obj), obj.shape, "C")
         return _made("numpy._core.numeric", "_frombuffer", *rest)
     return None
+
+
+def _with_state(x: Tensor, name: str, *args: Any) -> tuple[Any, ...]:
+    """The call that makes a tensor, of its class and with its attributes."""
+    kind, state = objects.derived(x), objects.tensor_attributes(x)
+    if isinstance(x, UninitializedParameter):
+        options = (x.requires_grad, device("cpu"), x._array.dtype)
+        return _made("torch.nn.parameter", "UninitializedParameter", *options)
+    if kind is None and not state:
+        return _made("torch._utils", name, *args)
+    if kind is None and isinstance(x, Parameter):
+        return _made("torch._utils", "_rebuild_parameter_with_state", *args, state)
+    module, _, of = objects.name_of(kind).rpartition(".") if kind else ("torch", "", "Tensor")
+    parts = (_Global(("torch._utils", name)), _Global((module, of)), args, state)
+    return _made("torch._tensor", "_rebuild_from_type_v2", *parts)
 
 
 def _dtype(array: Any) -> _Call:
@@ -208,7 +224,7 @@ def _tensor(x: Tensor) -> tuple[Any, ...]:
     start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
     size, stride = tuple(array.shape), tuple(n // array.itemsize for n in array.strides)
     place = (_Storage(owner, array.dtype.name), start // array.itemsize, size, stride)
-    grad = x.requires_grad and x.is_leaf
+    grad = x.requires_grad
     if array.dtype.name in TYPED:
         return ("torch._utils", "_rebuild_tensor_v2", *place, grad, OrderedDict())
     dtype = _Global(("torch", array.dtype.name))
