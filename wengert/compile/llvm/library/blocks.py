@@ -11,7 +11,7 @@ products of a module share a few of them, which take most of the time to compile
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,6 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.library.tiles import (
-    LINE,
     Matrices,
     Registers,
     Vectors,
@@ -125,17 +124,15 @@ def _totals(builder: Any, key: Kernel, a: Any, step: Any, b: Any, k: Any) -> lis
     v, lanes, vectors = Vectors(builder, key.dtype), key.lanes, len(key.used)
 
     def outer(x: Any, y: Any, totals: list[Any]) -> list[Any]:
-        """Add the product of one column and one row; elements are read as late as they can be."""
+        """Add the product of one column and one row."""
         row = [v.load(v.at(y, (n, lanes)), lanes, lanes) for n in range(vectors)]
-        sums = []
+        return v.outer(column(x), row, totals)
+
+    def column(x: Any) -> Iterator[Any]:
         for i in range(key.rows):
-            element = builder.load(v.at(x, (i, 1)) if key.down else x, typ=v.type, align=v.size)
-            repeated = v.repeated(element, lanes)
-            olds = totals[i * vectors : (i + 1) * vectors]
-            sums += [v.multiply_add(repeated, z, old) for z, old in zip(row, olds, strict=True)]
+            yield v.element(v.at(x, (i, 1)) if key.down else x)
             if not key.down:
                 x = _beyond(builder, x, step)
-        return sums
 
     def steps(state: list[Any], count: int) -> list[Any]:
         x, y, *totals = state
@@ -202,8 +199,8 @@ class _Blocks:
 
     def run(self, a: Any, b: Any, c: Any) -> None:
         p, v = self.product, self.vectors
-        self.block = self._room(self.depth * self.panels * self.wide)
-        self.copy = self._room(self.depth * self.pitch) if self.copied else None
+        self.block = v.room(self.depth * self.panels * self.wide)
+        self.copy = v.room(self.depth * self.pitch) if self.copied else None
 
         def columns(j: Any, count: int) -> None:
             right, result = v.at(b, (j, across * p.b[1])), v.at(c, (j, across))
@@ -218,14 +215,6 @@ class _Blocks:
 
         across = self.panels * self.wide
         along(self.builder, p.n, across, columns)
-
-    def _room(self, count: int) -> Any:
-        """Memory on the stack for that many elements."""
-        with self.builder.goto_entry_block():
-            room = self.builder.alloca(ir.ArrayType(self.vectors.type, count))
-            room.align = LINE
-            room.type = POINTER  # llvmlite gives it a type that knows its contents
-        return room
 
     def _block(self, a: Any, c: Any, columns: int, k: int, add: Any) -> None:
         """c (+)= a @ block, for all rows, `columns` columns and `k` along the shared dimension."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,20 +23,21 @@ from wengert.compile.llvm.library.natives import NATIVES, Native
 from wengert.compile.llvm.library.tiles import LATENCY, Registers, Vectors, transpose
 from wengert.compile.llvm.library.windows import (
     Axis,
+    Emit,
     Image,
     Pair,
     Planes,
     Working,
     arguments,
+    axes,
     defined,
     interleaved,
     lanes_for,
     load,
-    pair,
     part,
     store,
 )
-from wengert.compile.llvm.machine.control import along, fold, repeat
+from wengert.compile.llvm.machine.control import along, fold, nest, repeat
 from wengert.compile.plan.plan import Call, Layout
 from wengert.rules import convolution as rules
 
@@ -106,12 +107,7 @@ def _layer(step: Call, names: str, roles: str) -> Layer | None:
     assert x is not None
     assert w is not None
     assert y is not None
-    stride, padding = pair(given["stride"], 1), pair(given["padding"], 0)
-    dilation = pair(given["dilation"], 1)
-    rows, columns = (
-        Axis(x.shape[i], w.shape[i], stride[i - 2], padding[i - 2], dilation[i - 2], y.shape[i])
-        for i in (2, 3)
-    )
+    sides = axes(given, x.shape[2:], w.shape[2:], y.shape[2:])
     bias, strides = None, 1
     if given.get("bias") is not None:
         bias = position.get(given["bias"])
@@ -119,9 +115,7 @@ def _layer(step: Call, names: str, roles: str) -> Layer | None:
             return None
         strides = layouts[bias].strides[0]
     order = (places["x"], places["w"], places["y"], *(() if bias is None else (bias,)))
-    return Layer(
-        x, w, y, rows, columns, given["groups"], dtype, order, None if bias is None else strides
-    )
+    return Layer(x, w, y, *sides, given["groups"], dtype, order, None if bias is None else strides)
 
 
 def _floating(layouts: list[Layout]) -> bool:
@@ -129,10 +123,27 @@ def _floating(layouts: list[Layout]) -> bool:
     return len(kinds) == 1 and kinds <= {np.dtype(np.float32), np.dtype(np.float64)}
 
 
-def _common(layer: Layer | None, result: str) -> bool:
+Written = tuple[int, Emit]
+"""Bytes of working memory, and what writes the code that uses them."""
+
+
+def _native(names: str, roles: str, write: Callable[[Layer], Written], least: int = 1) -> Native:
+    """One of the three, for at least so many channels of the result's cotangent."""
+
+    def define(module: Any, step: Call) -> Any:
+        layer = _layer(step, names, roles)
+        assert layer is not None
+        return defined(module, step, *write(layer))
+
+    def fits(step: Call) -> bool:
+        layer = _layer(step, names, roles)
+        return layer is not None and layer.outputs >= least and _common(layer, roles[2])
+
+    return Native(fits, define)
+
+
+def _common(layer: Layer, result: str) -> bool:
     """What all three ask for."""
-    if layer is None:
-        return False
     out: Image = getattr(layer, result)
     sizes = (*layer.x.shape, *layer.w.shape, *layer.y.shape)
     taps = layer.rows.kernel * layer.columns.kernel
@@ -144,17 +155,7 @@ def _common(layer: Layer | None, result: str) -> bool:
 # ---- the convolution itself ---------------------------------------------------------------------
 
 
-def _forward_layer(step: Call) -> Layer | None:
-    return _layer(step, "x weight stride padding dilation groups bias", "xwy")
-
-
-def _forward_fits(step: Call) -> bool:
-    return _common(_forward_layer(step), "y")
-
-
-def _forward(module: Any, step: Call) -> Any:
-    layer = _forward_layer(step)
-    assert layer is not None
+def _forward(layer: Layer) -> Written:
     registers = matmul.registers()
     planes = Planes.of(layer.rows, layer.columns, layer.channels, layer.x, layer.dtype.itemsize)
     w, y = layer.w.strides, layer.y
@@ -199,7 +200,7 @@ def _forward(module: Any, step: Call) -> Any:
 
         _samples(v, layer, addresses, group, samples)
 
-    return defined(module, step, room.bytes, emit)
+    return room.bytes, emit
 
 
 def _together(layer: Layer, elements: int) -> int:
@@ -257,8 +258,7 @@ def _samples(v: Vectors, layer: Layer, addresses: list[Any], body: Any, step: in
             g,
         )
 
-    b = v.builder
-    repeat(b, layer.samples // step, lambda n: repeat(b, layer.groups, lambda g: group(n, g)))
+    nest(v.builder, (layer.samples // step, layer.groups), group)
 
 
 # ---- the transpose to the image -----------------------------------------------------------------
@@ -291,17 +291,7 @@ def _seen(axis: Axis, remainders: list[Remainder]) -> Axis:
     return Axis(axis.out, 1, 1, before, 1, length)
 
 
-def _input_layer(step: Call) -> Layer | None:
-    return _layer(step, "g weight shape stride padding dilation groups", "ywx")
-
-
-def _input_fits(step: Call) -> bool:
-    return _common(_input_layer(step), "x")
-
-
-def _input(module: Any, step: Call) -> Any:
-    layer = _input_layer(step)
-    assert layer is not None
+def _input(layer: Layer) -> Written:
     registers = matmul.registers()
     given, turned = layer.w, _turned(layer)
     layer = replace(layer, w=turned or given)
@@ -345,7 +335,7 @@ def _input(module: Any, step: Call) -> Any:
 
         _samples(v, layer, addresses, group, samples)
 
-    return defined(module, step, room.bytes, emit)
+    return room.bytes, emit
 
 
 def _turned(layer: Layer) -> Image | None:
@@ -370,16 +360,9 @@ def _turn(
     def window(o: Any, c: Any) -> None:
         x = v.at(from_, (o, a.strides[0]), (c, a.strides[1]))
         y = v.at(to, (o, b.strides[0]), (c, b.strides[1]))
-        along(
-            v.builder,
-            rows * columns,
-            lanes,
-            lambda j, used: v.store(
-                v.load(v.at(x, (j, lanes)), lanes, used), v.at(y, (j, lanes)), used
-            ),
-        )
+        v.copy(x, y, rows * columns, lanes)
 
-    repeat(v.builder, outputs, lambda o: repeat(v.builder, channels, lambda c: window(o, c)))
+    nest(v.builder, (outputs, channels), window)
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,8 +422,7 @@ def _woven_rows(
         sources = [v.at(start, (o, c.y_output), (i, c.y_row)) for start, c in pieces]
         _woven_row(v, sources, widths, target, layer.columns.stride, lanes)
 
-    b, height = v.builder, pieces[0][1].height
-    repeat(b, layer.channels, lambda o: repeat(b, height, lambda i: line(o, i)))
+    nest(v.builder, (layer.channels, pieces[0][1].height), line)
 
 
 def _woven_row(
@@ -464,17 +446,6 @@ def _woven_row(
 
 
 # ---- the transpose to the weight ----------------------------------------------------------------
-
-
-def _weight_layer(step: Call) -> Layer | None:
-    return _layer(step, "g x shape stride padding dilation groups", "yxw")
-
-
-def _weight_fits(step: Call) -> bool:
-    layer = _weight_layer(step)
-    if layer is None or not _common(layer, "w"):
-        return False
-    return layer.outputs >= NARROW
 
 
 @dataclass(frozen=True, slots=True)
@@ -526,9 +497,7 @@ def _column_tiles(layer: Layer, most: int) -> Iterator[tuple[int, int, int, int,
         yield full * each, 1, rest, 0, taps
 
 
-def _weight(module: Any, step: Call) -> Any:
-    layer = _weight_layer(step)
-    assert layer is not None
+def _weight(layer: Layer) -> Written:
     registers = matmul.registers()
     planes = Planes.of(layer.rows, layer.columns, layer.channels, layer.x, layer.dtype.itemsize)
     sums = _sums(layer, registers)
@@ -553,7 +522,7 @@ def _weight(module: Any, step: Call) -> Any:
         parts = (part(builder, addresses[-1], at) for at in (copied, turned, added))
         emitter.run(v, addresses, *parts)
 
-    return defined(module, step, room.bytes, emit)
+    return room.bytes, emit
 
 
 @dataclass(frozen=True, slots=True)
@@ -576,13 +545,7 @@ class _WeightEmitter:
         layer = self.layer
         columns = layer.groups * layer.channels * self.taps
         _clear(v, self.registers, self.planes, image, self.samples)
-        zero = v.zero(self.sums.lanes)
-        count = columns * (self.wide // self.sums.lanes)
-        repeat(
-            v.builder,
-            count,
-            lambda j: v.store(zero, v.at(added, (j, self.sums.lanes)), self.sums.lanes),
-        )
+        v.fill(added, columns * self.wide, v.zero(self.sums.lanes))
 
         def group(x: Any, w: Any, y: Any, g: Any) -> None:
             _copy(v, self.registers, self.planes, (x, layer.x), image, self.samples)
@@ -667,13 +630,7 @@ class _WeightEmitter:
 
         def pixel(a: Any, b: Any, totals: list[Any]) -> list[Any]:
             ys = [v.load(v.at(b, (n, lanes)), lanes, lanes) for n in range(vectors)]
-            out = []
-            for k, (offset, _) in enumerate(at):
-                place = v.at(a, (offset, 1))
-                one = v.repeated(v.builder.load(place, typ=v.type, align=v.size), lanes)
-                old = totals[k * vectors : (k + 1) * vectors]
-                out += [v.multiply_add(one, c, total) for c, total in zip(ys, old, strict=True)]
-            return out
+            return v.outer((v.element(v.at(a, (offset, 1))) for offset, _ in at), ys, totals)
 
         def line(a: Any, b: Any, i: Any, totals: list[Any]) -> list[Any]:
             a, b = v.at(a, (i, self.planes.row)), v.at(b, (i, width * self.wide))
@@ -711,18 +668,12 @@ class _WeightEmitter:
                 value = load(v, v.at(source, (first, 1)), lanes, 1, used)
                 store(v, value, v.at(target, (first, output)), output, used)
 
-        b = v.builder
-        extents = (layer.groups, layer.channels, layer.rows.kernel, across)
-
-        def nest(done: tuple[Any, ...]) -> None:
-            if len(done) == len(extents):
-                one(*done)
-            else:
-                repeat(b, extents[len(done)], lambda i: nest((*done, i)))
-
-        nest(())
+        nest(v.builder, (layer.groups, layer.channels, layer.rows.kernel, across), one)
 
 
-NATIVES[rules.convolution] = Native(_forward_fits, _forward)
-NATIVES[rules.convolution_input] = Native(_input_fits, _input)
-NATIVES[rules.convolution_weight] = Native(_weight_fits, _weight)
+_FORWARD = "x weight stride padding dilation groups bias"
+_INPUT = "g weight shape stride padding dilation groups"
+_WEIGHT = "g x shape stride padding dilation groups"
+NATIVES[rules.convolution] = _native(_FORWARD, "xwy", _forward)
+NATIVES[rules.convolution_input] = _native(_INPUT, "ywx", _input)
+NATIVES[rules.convolution_weight] = _native(_WEIGHT, "yxw", _weight, least=NARROW)

@@ -20,7 +20,7 @@ from llvmlite import ir
 
 from wengert.compile.llvm.library.tiles import LATENCY, Registers, Vectors
 from wengert.compile.llvm.library.windows import lanes_for
-from wengert.compile.llvm.machine.control import along, fold, repeat
+from wengert.compile.llvm.machine.control import evenly, fold, nest, repeat
 from wengert.compile.llvm.machine.values import I64
 
 UNROLLED = 72
@@ -119,14 +119,7 @@ def _by_rows(c: Correlation, lanes: int, vectors: int) -> Iterator[Patch]:
         if rest:
             yield Patch(_run(0, 0, rest, lanes), (down,), (full * wide, full * wide))
         return
-    most = vectors // each
-    count = -(-c.height // most)
-    size = -(-c.height // count)
-    short = count * size - c.height  # that many patches have one row less
-    sizes = {size: (count - short, 0)}
-    if short:
-        sizes[size - 1] = (short, (count - short) * size)
-    for rows, (times, first) in sizes.items():
+    for times, first, rows in evenly(c.height, vectors // each):
         runs = (_run(i * c.x_row, i * c.y_row, c.width, lanes) for i in range(rows))
         yield Patch(
             tuple(itertools.chain.from_iterable(runs)),
@@ -148,17 +141,14 @@ def _time(c: Correlation, patches: tuple[Patch, ...], channels: int) -> float:
         step = max(r * v / 2, (r + 1.8 * v) / 2, LATENCY / 2)
         return steps * step + r * v + 8
 
-    count = -(-c.outputs // channels)
-    size = -(-c.outputs // count)
-    short = count * size - c.outputs
-    total = 0.0
+    sizes, total = evenly(c.outputs, channels), 0.0
     for patch in patches:
         times, v = 1, len(patch.vectors)
         for n, _, _ in patch.loops:
             times *= n
-        total += times * ((count - short) * tile(size, v) + short * tile(size - 1, v))
-    kinds = len(patches) * (2 if short and size > 1 else 1)
-    return total * (1 + 0.05 * (kinds - 1))  # more kinds of tiles are more code
+        total += times * sum(count * tile(size, v) for count, _, size in sizes)
+    # More kinds of tiles are more code.
+    return total * (1 + 0.05 * (len(patches) * len(sizes) - 1))
 
 
 Samples = tuple[int, int, int]
@@ -201,20 +191,9 @@ def emit(
     def line(n: Any, o: Any, i: Any) -> None:
         source = v.at(room, (n, c.outputs * each), (o, each), (i, c.x_row))
         target = v.at(y, (n, y_apart), (o, c.y_output), (i, c.y_row))
-        along(
-            v.builder,
-            c.width,
-            lanes,
-            lambda j, used: v.store(
-                v.load(v.at(source, (j, lanes)), lanes, used), v.at(target, (j, lanes)), used
-            ),
-        )
+        v.copy(source, target, c.width, lanes)
 
-    def channels(n: Any) -> None:
-        repeat(b, c.outputs, lambda o: repeat(b, c.height, lambda i: line(n, o, i)))
-
-    b = v.builder
-    repeat(b, count, channels)
+    nest(v.builder, (count, c.outputs, c.height), line)
 
 
 class _Emitter:
@@ -281,11 +260,8 @@ class _Emitter:
     def _channels(self, w: Any, y: Any, body: Callable[[Any, Any, Any, int], None]) -> None:
         """Run `body(w, y, bias, channels)` for a few channels of the result at a time."""
         v, c = self.v, self.c
-        count = -(-c.outputs // self.how.channels)
-        size = -(-c.outputs // count)
-        short = count * size - c.outputs
 
-        def block(i: Any, first: int, channels: int) -> None:
+        def block(first: int, channels: int, i: Any) -> None:
             weight = v.at(w, (i, channels * c.w_output), (first, c.w_output))
             target = v.at(y, (i, channels * self.y_output), (first, self.y_output))
             bias = None
@@ -294,9 +270,8 @@ class _Emitter:
                 bias = v.at(pointer, (i, channels * stride), (first, stride))
             body(weight, target, bias, channels)
 
-        repeat(v.builder, count - short, lambda i: block(i, 0, size))
-        if size > 1:
-            repeat(v.builder, short, lambda i: block(i, (count - short) * size, size - 1))
+        for times, first, channels in evenly(c.outputs, self.how.channels):
+            repeat(v.builder, times, functools.partial(block, first, channels))
 
     def _tile(self, patch: Patch, channels: int, x: Any, w: Any, y: Any, bias: Any) -> None:
         v, c, lanes = self.v, self.c, self.how.lanes
@@ -305,13 +280,8 @@ class _Emitter:
         def tap(a: Any, b: Any, totals: list[Any]) -> list[Any]:
             """One pixel of the window: at `a` in x, at `b` in w."""
             pixels = [v.load(v.at(a, (at, 1)), lanes, used) for at, _, used in patch.vectors]
-            out = list(totals)
-            for o in range(channels):
-                weight = v.repeated(self._element(v.at(b, (o, c.w_output))), lanes)
-                for n, pixel in enumerate(pixels):
-                    at = o * across + n
-                    out[at] = v.multiply_add(weight, pixel, out[at])
-            return out
+            weights = (v.element(v.at(b, (o, c.w_output))) for o in range(channels))
+            return v.outer(weights, pixels, totals)
 
         def line(a: Any, b: Any, totals: list[Any]) -> list[Any]:
             for dx, dw in c.columns:
@@ -356,11 +326,8 @@ class _Emitter:
         if bias is None or self.bias is None:
             return [v.zero(lanes)] * (channels * across)
         stride = self.bias[1]
-        each = (self._element(v.at(bias, (o, stride))) for o in range(channels))
+        each = (v.element(v.at(bias, (o, stride))) for o in range(channels))
         return [total for one in each for total in [v.repeated(one, lanes)] * across]
-
-    def _element(self, pointer: Any) -> Any:
-        return self.v.builder.load(pointer, typ=self.v.type, align=self.v.size)
 
     def _offset(self, which: int, i: Any) -> Any:
         """The offset of row number `i` of the window in x (0) or in w (1)."""

@@ -22,6 +22,7 @@ from wengert.compile.llvm.library.windows import (
     Planes,
     Working,
     arguments,
+    axes,
     defined,
     interleaved,
     lanes_for,
@@ -30,7 +31,7 @@ from wengert.compile.llvm.library.windows import (
     part,
     store,
 )
-from wengert.compile.llvm.machine.control import along, repeat
+from wengert.compile.llvm.machine.control import along, nest, repeat
 from wengert.compile.llvm.machine.values import number
 from wengert.compile.plan.plan import Call
 from wengert.rules import convolution as rules
@@ -71,14 +72,8 @@ def _pool(step: Call, names: str, arrays: str, wide: str) -> Pool | None:
         return None
     layout_of = dict(zip((*inputs, result), images, strict=True))
     sizes = layout_of[wide].shape[2:]  # type: ignore[union-attr]
-    kernel, stride = pair(given["kernel"], 1), pair(given["stride"], 1)
-    padding, out = pair(given["padding"], 0), pair(given["out"], 1)
-    dilation = pair(given.get("dilation", (1,) * len(given["kernel"])), 1)
-    rows, columns = (
-        Axis(sizes[i], kernel[i], stride[i], padding[i], dilation[i], out[i]) for i in (0, 1)
-    )
-    dtype = layouts[0].dtype
-    return Pool(tuple(images), rows, columns, dtype, tuple(places))  # type: ignore[arg-type]
+    sides = axes(given, sizes, pair(given["kernel"], 1), pair(given["out"], 1))
+    return Pool(tuple(images), *sides, layouts[0].dtype, tuple(places))  # type: ignore[arg-type]
 
 
 def _common(pool: Pool | None, kinds: str) -> bool:
@@ -153,7 +148,6 @@ def _lowest(dtype: np.dtype) -> Any:
 
 def _each_channel(v: Vectors, pool: Pool, addresses: list[Any], body: Callable[..., None]) -> None:
     """Run `body` with the addresses of one channel of all images."""
-    samples, channels = pool.many
 
     def one(n: Any, c: Any) -> None:
         body(
@@ -163,7 +157,7 @@ def _each_channel(v: Vectors, pool: Pool, addresses: list[Any], body: Callable[.
             )
         )
 
-    repeat(v.builder, samples, lambda n: repeat(v.builder, channels, lambda c: one(n, c)))
+    nest(v.builder, pool.many, one)
 
 
 def _each_window(v: Vectors, pool: Pool, lanes: int, body: Callable[[Any, Any, int], None]) -> None:
@@ -333,18 +327,10 @@ class _Spreading:
             return
         rows, columns = image.shape[2:]
         count, length = (1, rows * columns) if image.strides[2] == columns else (rows, columns)
-        lanes = lanes_for(self.register, v.dtype, length)
-
-        def row(i: Any) -> None:
-            to = v.at(target, (i, image.strides[2]))
-            along(
-                v.builder,
-                length,
-                lanes,
-                lambda j, used: v.store(v.zero(lanes), v.at(to, (j, lanes)), used),
-            )
-
-        repeat(v.builder, count, row)
+        zero = v.zero(lanes_for(self.register, v.dtype, length))
+        repeat(
+            v.builder, count, lambda i: v.fill(v.at(target, (i, image.strides[2])), length, zero)
+        )
 
     def _hand_over(self, v: Vectors, source: Any, result: Any) -> None:
         """The image without its border."""
@@ -355,14 +341,7 @@ class _Spreading:
 
         def row(i: Any) -> None:
             a, b = v.at(begin, (i, self.result.strides[0])), v.at(result, (i, image.strides[2]))
-            along(
-                v.builder,
-                columns,
-                lanes,
-                lambda j, used: v.store(
-                    v.load(v.at(a, (j, lanes)), lanes, used), v.at(b, (j, lanes)), used
-                ),
-            )
+            v.copy(a, b, columns, lanes)
 
         repeat(v.builder, rows, row)
 

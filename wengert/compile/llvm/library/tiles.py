@@ -12,14 +12,15 @@ matrices cost masks that are constants too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.llvm.machine.control import along, fold, repeat
+from wengert.compile.llvm.machine.control import along, evenly, fold, nest, repeat
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.memory import load_row, permuted, prefetch, splat, store_row
 from wengert.compile.llvm.machine.values import I64, POINTER, VOID, intrinsic
@@ -114,6 +115,32 @@ class Vectors:
         """Write the first `used` lanes."""
         store_row(self.builder, value, pointer, range(used))
 
+    def element(self, pointer: Any) -> Any:
+        return self.builder.load(pointer, typ=self.type, align=self.size)
+
+    def copy(self, source: Any, target: Any, count: int, lanes: int) -> None:
+        """Copy so many elements, which lie next to each other."""
+
+        def some(j: Any, used: int) -> None:
+            value = self.load(self.at(source, (j, lanes)), lanes, used)
+            self.store(value, self.at(target, (j, lanes)), used)
+
+        along(self.builder, count, lanes, some)
+
+    def fill(self, target: Any, count: int, vector: Any) -> None:
+        """Write a vector that many elements long, over and over."""
+        lanes = vector.type.count
+        write = lambda j, used: self.store(vector, self.at(target, (j, lanes)), used)
+        along(self.builder, count, lanes, write)
+
+    def room(self, count: int) -> Any:
+        """Memory on the stack for so many elements."""
+        with self.builder.goto_entry_block():
+            room = self.builder.alloca(ir.ArrayType(self.type, count))
+            room.align = LINE
+            room.type = POINTER  # llvmlite gives it a type that knows its contents
+        return room
+
     def prefetch(self, base: Any, *terms: tuple[Any, int]) -> None:
         """Ask for the line of memory at `base` plus the sum of index * stride; it may be none."""
         b, offset = self.builder, I64(0)
@@ -143,6 +170,17 @@ class Vectors:
         if self.dtype == np.bool_:
             return self.builder.or_(self.builder.and_(x, y), total)
         return self.builder.add(self.builder.mul(x, y), total)
+
+    def outer(self, column: Iterable[Any], row: list[Any], totals: list[Any]) -> list[Any]:
+        """The register tile `totals`, row after row, plus the product of a column and a row.
+
+        The row is vectors; elements of the column are read as late as they can be.
+        """
+        sums, olds = [], iter(totals)
+        for element in column:
+            repeated = self.repeated(element, row[0].type.count)
+            sums += [self.multiply_add(repeated, y, next(olds)) for y in row]
+        return sums
 
     def sums(self, vectors: list[Any]) -> Any:
         """A vector of the sums over each vector's lanes; both counts are powers of two.
@@ -236,11 +274,9 @@ def _time(product: Matrices, across: int, rows: int, vectors: int, chains: int) 
         return product.k * step + r * v + 6  # its stores, and the loop around it
 
     def panel(v: int) -> float:
-        count = -(-product.m // rows)
-        size = -(-product.m // count)
-        short = count * size - product.m
-        uneven = 1.06 if short and size > 1 else 1  # two kinds of tiles are twice the code
-        return uneven * ((count - short) * tile(size, v) + short * tile(size - 1, v))
+        kinds = evenly(product.m, rows)
+        uneven = 1.06 if len(kinds) > 1 else 1  # two kinds of tiles are twice the code
+        return uneven * sum(times * tile(size, v) for times, _, size in kinds)
 
     full, rest = divmod(across, vectors)
     uneven = 1.06 if full and rest else 1
@@ -339,37 +375,26 @@ class _Emitter:
 
         def one(i: Any, j: Any) -> None:
             def step(l: Any, total: list[Any]) -> list[Any]:
-                x = self._element(v.at(a, (i, p.a[0]), (l, p.a[1])))
-                y = self._element(v.at(b, (l, p.b[0]), (j, p.b[1])))
+                x = v.element(v.at(a, (i, p.a[0]), (l, p.a[1])))
+                y = v.element(v.at(b, (l, p.b[0]), (j, p.b[1])))
                 return [v.multiply_add(x, y, total[0])]
 
             place = v.at(c, (i, p.c[0]), (j, p.c[1]))
             start = ir.Constant(v.type, 0)
             (total,) = fold(self.builder, p.k, [start], step)
             if p.add:
-                total = v.add(total, self._element(place))
+                total = v.add(total, v.element(place))
             self.builder.store(total, place, align=v.size)
 
-        b_ = self.builder
-        repeat(b_, p.m, lambda i: repeat(b_, p.n, lambda j: one(i, j)))
-
-    def _element(self, pointer: Any) -> Any:
-        return self.builder.load(pointer, typ=self.vectors.type, align=self.vectors.size)
+        nest(self.builder, (p.m, p.n), one)
 
     def _cleared(self, c: Any) -> None:
         """The sum of no products."""
         p, v = self.product, self.vectors
         if p.add:
             return
-        lanes = min(self.most, power_of_two(p.n))
-
-        def clear(i: Any, j: Any, used: int) -> None:
-            v.store(v.zero(lanes), v.at(c, (i, p.c[0]), (j, lanes)), used)
-
-        def row(i: Any) -> None:
-            along(self.builder, p.n, lanes, lambda j, used: clear(i, j, used))
-
-        repeat(self.builder, p.m, row)
+        nothing = v.zero(min(self.most, power_of_two(p.n)))
+        repeat(self.builder, p.m, lambda i: v.fill(v.at(c, (i, p.c[0])), p.n, nothing))
 
     # ---- rows of B contiguous ---------------------------------------------------------------
 
@@ -388,19 +413,14 @@ class _Emitter:
     def _rows(self, a: Any, b: Any, row: int, c: Any, tile: Tile, lanes: int, columns: int) -> None:
         """All rows of the result, for one panel of columns. `row` is the stride of B's rows."""
         p, v = self.product, self.vectors
-        count = -(-p.m // tile.rows)
-        size = -(-p.m // count)
-        short = count * size - p.m  # that many tiles have one row less
-        chains = tile.chains
 
-        def block(i: Any, first: int, rows: int) -> None:
+        def block(first: int, rows: int, i: Any) -> None:
             x, y = v.at(a, (i, rows * p.a[0])), v.at(c, (i, rows * p.c[0]))
             x, y = v.at(x, (first, p.a[0])), v.at(y, (first, p.c[0]))
-            self._tile(x, b, row, y, Tile(rows, 0, chains), lanes, columns)
+            self._tile(x, b, row, y, Tile(rows, 0, tile.chains), lanes, columns)
 
-        repeat(self.builder, count - short, lambda i: block(i, 0, size))
-        if size > 1:
-            repeat(self.builder, short, lambda i: block(i, (count - short) * size, size - 1))
+        for times, first, rows in evenly(p.m, tile.rows):
+            repeat(self.builder, times, functools.partial(block, first, rows))
 
     def _tile(self, a: Any, b: Any, row: int, c: Any, tile: Tile, lanes: int, columns: int) -> None:
         """One tile of the result: `tile.rows` by `columns`."""
@@ -412,14 +432,10 @@ class _Emitter:
         def step(base: Any, x: Any, l: int, totals: list[Any]) -> list[Any]:
             """The outer product of a column of A and a row of B, number l from the bases."""
             ys = [v.load(v.at(base, (l, row), (n, lanes)), lanes, u) for n, u in enumerate(used)]
-            out = list(totals)
-            for i in range(tile.rows):
-                scalar = self._element(v.at(x, (i, p.a[0]), (l, p.a[1])))
-                repeated = v.repeated(scalar, lanes)
-                for n, y in enumerate(ys):
-                    at = (l % chains) * count + i * len(used) + n
-                    out[at] = v.multiply_add(repeated, y, out[at])
-            return out
+            xs = (v.element(v.at(x, (i, p.a[0]), (l, p.a[1]))) for i in range(tile.rows))
+            begin = (l % chains) * count
+            end = begin + count
+            return [*totals[:begin], *v.outer(xs, ys, totals[begin:end]), *totals[end:]]
 
         totals = [v.zero(lanes)] * (count * chains)
         unroll = self._unrolled(count, chains)
@@ -469,10 +485,7 @@ class _Emitter:
         if p.k > depth:
             self._deep(a, b, c, depth)
             return
-        with self.builder.goto_entry_block():
-            copy = self.builder.alloca(ir.ArrayType(v.type, p.k * wide))
-            copy.align = 64
-            copy.type = POINTER  # llvmlite gives it a type that knows its contents
+        copy = v.room(p.k * wide)
 
         def panel(j: Any, columns: int) -> None:
             start = v.at(b, (j, wide * p.b[1]))

@@ -67,6 +67,14 @@ def arguments(step: Call, names: str) -> dict[str, Any]:
     return {**dict(zip(names.split(), statement.args, strict=False)), **statement.kwargs}
 
 
+def axes(given: dict[str, Any], sizes: Pair, kernel: Pair, out: Pair) -> tuple[Axis, Axis]:
+    """The two sides of the windows of a step, by its arguments."""
+    stride, padding = pair(given["stride"], 1), pair(given["padding"], 0)
+    dilation = pair(given.get("dilation", (1, 1)), 1)
+    rows, columns = map(Axis, sizes, kernel, stride, padding, dilation, out)
+    return rows, columns
+
+
 def name_of(step: Call) -> str:
     """A name that equal steps, and only those, share."""
     numbers = {value: f"${number}" for number, value in enumerate(step.inputs)}
@@ -248,12 +256,7 @@ class Planes:
         lanes = lanes_for(register, v.dtype, self.elements)
         border = ir.Constant(v.type, value)
         filled = ir.Constant(ir.VectorType(v.type, lanes), [border] * lanes)
-        along(
-            v.builder,
-            self.elements,
-            lanes,
-            lambda j, used: v.store(filled, v.at(target, (j, lanes)), used),
-        )
+        v.fill(target, self.elements, filled)
 
     def copy(self, v: Vectors, register: int, source: Any, image: Image, target: Any) -> None:
         """Copy the channels from `source` on."""

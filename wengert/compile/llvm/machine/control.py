@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -123,6 +124,30 @@ def repeat(builder: Any, count: int, body: Callable[[Any], None]) -> None:
         return []
 
     fold(builder, count, [], once)
+
+
+def nest(builder: Any, counts: Sequence[int], body: Callable[..., None]) -> None:
+    """Run `body(*indices)` for all indices below the counts, the last of them the fastest."""
+    if not counts:
+        body()
+        return
+    count, *inner = counts
+    repeat(builder, count, lambda i: nest(builder, inner, functools.partial(body, i)))
+
+
+def evenly(count: int, most: int) -> list[tuple[int, int, int]]:
+    """As few parts as can be of at most so many things, in sizes that differ by one at most.
+
+    Gives for each size how many parts have it, where the first of them begins, and the size.
+
+    >>> evenly(10, 4)
+    [(1, 0, 4), (2, 4, 3)]
+    """
+    parts = -(-count // most)
+    size = -(-count // parts)
+    short = parts * size - count  # that many parts have one less
+    kinds = (parts - short, 0, size), (short, (parts - short) * size, size - 1)
+    return [kind for kind in kinds if kind[0]]
 
 
 def along(builder: Any, count: int, size: int, body: Callable[[Any, int], None]) -> None:
