@@ -515,3 +515,55 @@ def test_a_hook_on_a_leaf_runs_once(when: str) -> None:
         return seen
 
     same(story)
+
+
+GRADIENTS = {
+    "with a history": lambda q, w, x: setattr(q, "grad", x * w),
+    "that is a leaf": lambda q, w, x: setattr(q, "grad", (x * 2).requires_grad_()),
+    "that is a parameter": lambda q, w, x: setattr(q, "grad", wg.nn.Parameter(x * 2)),
+    "that lies in an argument": lambda q, w, x: setattr(q, "grad", x[:]),
+    "that lies in something else": lambda q, w, x: setattr(q, "grad", w.data),
+    "that is something else": lambda q, w, x: setattr(q, "grad", w),
+    "that a result lies in": lambda q, w, x: (setattr(q, "grad", x * 2), q.grad.view(1, 2))[1],
+    "that lies in a result": lambda q, w, x: (y := x * 2, setattr(q, "grad", y[:]))[0],
+    "that is a result": lambda q, w, x: (setattr(q, "grad", x * w), q.grad)[1],
+    "of two": lambda q, w, x: (setattr(w, "grad", x * 2), setattr(q, "grad", w.grad))[0],
+    "of two, which lie together": lambda q, w, x: (
+        setattr(w, "grad", x * 2),
+        setattr(q, "grad", w.grad[:]),
+    )[0],
+    "that backward() records": lambda q, w, x: (q * q * w * x).sum().backward(create_graph=True),
+    "that is made in inference mode": lambda q, w, x: setattr(q, "grad", inferred(x)),
+    "that is a result of inference mode": lambda q, w, x: (
+        setattr(q, "grad", inferred(x)),
+        q.grad,
+    )[1],
+}
+
+
+def inferred(x: Any) -> Any:
+    with wg.inference_mode():
+        return x * 2
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_a_gradient_that_is_set_is_a_result_as_any_other(name: str) -> None:
+    # Only its numbers were set: no history, no memory that others have, no mark, no class.
+    def story(compile: Any) -> list[Any]:
+        q, w, seen = wg.ones(2, requires_grad=True), wg.tensor([2.0, 3.0], requires_grad=True), []
+        f = compile(lambda x: GRADIENTS[name](q, w, x))
+        for k in range(4):
+            q.grad = w.grad = None
+            x = wg.tensor([1.0, k])
+            result, g = f(x), q.grad
+            seen += [type(g), g.requires_grad, g.is_leaf, g.is_inference(), g is w, g is w.grad]
+            seen += [g is result, noted(g)]
+            if g.grad_fn is not None:
+                pulled = wg.autograd.grad(g.sum(), [q, w], allow_unused=True)
+                seen += map(noted, pulled)
+            g.numpy(force=True)[0] = 7.0
+            seen += [noted(t) for t in (x, w, w.grad, result)]
+        return seen
+
+    same(story)

@@ -33,7 +33,7 @@ from wengert.compile.trace.world.inputs import Fixed as Fixed
 from wengert.compile.trace.world.inputs import Specialize as Specialize
 from wengert.compile.trace.world.inputs import Varying as Varying
 from wengert.compile.trace.world.outside import Outside
-from wengert.compile.trace.world.places import Attribute, Place, Put
+from wengert.compile.trace.world.places import Attribute, Place
 from wengert.compile.trace.world.world import World
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -217,11 +217,7 @@ class Capture:
             self.world.check_readings()
         captured.joint, gradients = back.joint(pulled)
         captured.refusal = pulled.refusal
-        for write in back.gradients():
-            if isinstance(write, Put):
-                captured.effects.append(write)
-            else:
-                captured.writes.append(write)
+        captured.writes += back.writes()
         back.check_flags()
         conditions.settings.check()
         back.updates()

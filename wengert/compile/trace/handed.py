@@ -31,7 +31,7 @@ from wengert.compile.trace.parts import Part, ordered, overlapping, part
 from wengert.compile.trace.results import gone_through, sequence
 from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.inputs import Inputs, Passed
-from wengert.compile.trace.world.outside import Outside
+from wengert.compile.trace.world.outside import FoundGradient, Outside
 from wengert.compile.trace.world.places import (
     Attribute,
     Did,
@@ -105,6 +105,10 @@ class HandedBack:
         self.born = born
         self.leaves: dict[int, Any] = {}
         """What the tensors of the result are, by id; the tensors are not kept."""
+        self.set: list[tuple[Gradient, Tensor | None]] = []
+        """The gradients that are new numbers, or none."""
+        self.placed: dict[int, Gradient] = {}
+        """Where tensors are found, by id, that are gradients before what a call puts elsewhere."""
         self.bases: dict[Storage, tuple[Any, Any]] = {}
         """Of storages that others look into: where they are found, and what counts their writes."""
         self.shared: set[int] = set()
@@ -120,7 +124,9 @@ class HandedBack:
     ) -> tuple[Any, list[Put | Did]]:
         """The structures of what the function returned, and of what it wrote into the world."""
         lasting = list(_lasting(effects, self.world.conditions.guards))
-        self._find_bases(self._gone_through(item, *(value for _, value in lasting)))
+        results = self._gone_through(item, *(value for _, value in lasting))
+        self._find_bases([*results, *self.gradients()])
+        lasting += self._set_gradients()
         result = self.result(item)
         return result, [self._effect(place, value) for place, value in lasting]
 
@@ -204,6 +210,8 @@ class HandedBack:
             return passed.place
         if self.is_held(x):
             return x
+        if id(x) in self.placed:
+            return self.placed[id(x)]
         if id(x) not in self.leaves:
             self.leaves[id(x)] = self._leaf(x)
         if type(x) is Tensor:
@@ -215,9 +223,6 @@ class HandedBack:
 
     def _leaf(self, x: Tensor) -> Any:
         node = current_node(x)  # of a view, after what was written into its base
-        for gradient in self.outside.gradients.values():
-            if gradient.now is x and node is None and gradient.tensor not in self.passed.stand_ins:
-                return Gradient(Known(gradient.tensor))
         leaf = isinstance(node, AccumulateGrad)
         part = self._part(x, self._array(x))
         if part is not None:
@@ -331,23 +336,38 @@ class HandedBack:
 
     # ---- what it changed ------------------------------------------------------------------------
 
-    def gradients(self) -> Iterator[Write | Put]:
-        """Gradients that are others than before; some are there already, or are one tensor."""
-        placed: dict[int, tuple[Any, Gradient]] = {}  # by the id of what is a gradient
-        entries = self.outside.gradients.values()
-        for gradient in sorted(entries, key=lambda gradient: gradient.is_written()):
+    def gradients(self) -> list[Tensor]:
+        """Those that were set and that the function made."""
+        now = [g.now for g in self.outside.gradients.values() if g.is_written()]
+        return [x for x in now if x is not None and self.is_made(x)]
+
+    def _set_gradients(self) -> Iterator[tuple[Gradient, Tensor]]:
+        """Gradients that are more than new numbers, which `writes` are.
+
+        They have a history, or memory that others have too; some were there, or are set twice.
+        """
+        for gradient in sorted(self.outside.gradients.values(), key=FoundGradient.is_written):
             now, passed = gradient.now, self.passed.stand_ins.get(gradient.tensor)
             place = Gradient(Known(gradient.tensor) if passed is None else passed.place)
             if gradient.is_written():
                 gradient.now = None
-                if id(now) in placed:
-                    yield Put(place, placed[id(now)][1])
-                elif now is not None and (now in self.passed.stand_ins or self.is_held(now)):
-                    yield Put(place, self._tensor(now))
-                else:
-                    yield Write(place, None if now is None else self._output(now))
+                if now is not None and (id(now) in self.placed or not self._is_numbers(now)):
+                    yield place, now
+                    continue
+                self.set.append((place, now))
             if now is not None and passed is None:
-                placed.setdefault(id(now), (now, place))
+                self.placed.setdefault(id(now), place)
+
+    def _is_numbers(self, x: Tensor) -> bool:
+        """Whether a tensor that the function made is nothing but its numbers."""
+        usual = type(x) is Tensor and x._origin is not INFERENCE and current_node(x) is None
+        return usual and self.is_made(x) and self._array(x).storage not in self.bases
+
+    def writes(self) -> Iterator[Write]:
+        """Gradients that are new numbers."""
+        while self.set:
+            place, now = self.set.pop(0)
+            yield Write(place, None if now is None else self._output(now))
 
     def leaked(self) -> Iterator[Write]:
         """Tensors that the function made, and that somebody has: each call gives them an array."""

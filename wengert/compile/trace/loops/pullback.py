@@ -35,7 +35,8 @@ class Pulled:
 
 def pull_back(capture: Capture, *results: Any) -> Pulled:
     """Pull traced cotangents of the results back to everything that requires grad."""
-    tensors = [t for t in capture.back.tensors_in(*results) if capture.back.is_made(t)]
+    back = capture.back
+    tensors = [t for t in (*back.tensors_in(*results), *back.gradients()) if back.is_made(t)]
     recorded = {id(t): t for t in tensors if current_node(t) is not None}.values()
     own = [t for t in recorded if isinstance(current_node(t), AccumulateGrad)]
     outs = [t for t in recorded if not isinstance(current_node(t), AccumulateGrad)]
