@@ -10,7 +10,6 @@ enough, or else go one element at a time.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 from collections.abc import Sequence
@@ -24,10 +23,11 @@ from wengert.arrays.facts import RUNNING
 from wengert.compile.llvm.elementary.casts import cast
 from wengert.compile.llvm.elementary.scalars import apply, identity
 from wengert.compile.llvm.library.natives import NATIVES, Native
+from wengert.compile.llvm.library.rows import Axis, axes_of, each_row, hashed, merged, moved
 from wengert.compile.llvm.machine import host as machine
-from wengert.compile.llvm.machine.control import along, fold, repeat
+from wengert.compile.llvm.machine.control import along, fold
 from wengert.compile.llvm.machine.functions import internal
-from wengert.compile.llvm.machine.memory import blend, load, offset, permuted, splat, store
+from wengert.compile.llvm.machine.memory import blend, load, permuted, splat, store
 from wengert.compile.llvm.machine.values import I64, POINTER, VOID, element, number, wide
 from wengert.compile.plan.plan import Call, Layout
 from wengert.compile.program.program import Value
@@ -55,7 +55,7 @@ class Scan:
     combine: str
     count: int
     strides: tuple[int, ...]  # along the scanned axis
-    rows: tuple[tuple[int, tuple[int, ...]], ...]  # extents of the other axes, and strides
+    rows: tuple[Axis, ...]  # the other axes
     dtypes: tuple[np.dtype, ...]
 
     @property
@@ -67,7 +67,7 @@ class Scan:
     @property
     def name(self) -> str:
         """A name that equal scans, and only those, share."""
-        return "scan." + hashlib.blake2b(repr(self).encode(), digest_size=12).hexdigest()
+        return hashed("scan", self)
 
 
 # ---- describing ---------------------------------------------------------------------------------
@@ -106,10 +106,9 @@ def _scan(combine: str, axis: Any, layouts: list[Layout], dtypes: Any) -> Scan |
     if type(axis) is not int or not shape or any(x.shape != shape for x in layouts):
         return None
     axis %= len(shape)
-    strides = list(zip(*(x.strides for x in layouts), strict=True))
-    rows = [(n, strides[i]) for i, n in enumerate(shape) if i != axis and n != 1]
-    rows.sort(key=lambda row: -abs(row[1][-1]))
-    return Scan(combine, shape[axis], strides[axis], tuple(_merged(rows)), dtypes)
+    strides = [x.strides for x in layouts]
+    rows = merged(axes_of(shape, *strides, without=axis))
+    return Scan(combine, shape[axis], tuple(s[axis] for s in strides), tuple(rows), dtypes)
 
 
 def _flat(x: Layout) -> int | None:
@@ -119,17 +118,6 @@ def _flat(x: Layout) -> int | None:
         if outer != n * inner:
             return None
     return pairs[-1][1] if pairs else 1
-
-
-def _merged(rows: list[tuple[int, tuple[int, ...]]]) -> list[tuple[int, tuple[int, ...]]]:
-    """Neighbouring axes that all arrays walk as one, as one."""
-    out: list[tuple[int, tuple[int, ...]]] = []
-    for n, strides in rows:
-        if out and out[-1][1] == tuple(n * s for s in strides):
-            out[-1] = (out[-1][0] * n, strides)
-        else:
-            out.append((n, strides))
-    return out
 
 
 # ---- defining -----------------------------------------------------------------------------------
@@ -164,9 +152,10 @@ class _Emitter:
         rows = list(self.scan.rows)
         beside = self._beside(rows)
         lanes = rows.pop(beside) if beside is not None else None
-        self._rows(rows, pointers, lanes)
+        row = lambda at: self._row(at, lanes)
+        each_row(self.b, rows, pointers, self.scan.dtypes, row)
 
-    def _beside(self, rows: list[tuple[int, tuple[int, ...]]]) -> int | None:
+    def _beside(self, rows: list[Axis]) -> int | None:
         """Which axis of rows is that of the lanes, if one is.
 
         Where loads and stores take longer than the operations, it has to lie side by side.
@@ -179,17 +168,8 @@ class _Emitter:
         longest = max(range(len(rows)), key=lambda i: rows[i][0])
         return longest if rows[longest][0] >= APART else None
 
-    def _rows(
-        self, rows: Sequence[tuple[int, tuple[int, ...]]], pointers: list[V], lanes: Any
-    ) -> None:
-        if rows:
-            (extent, strides), *inner = rows
-            repeat(
-                self.b,
-                extent,
-                lambda i: self._rows(inner, self._moved(pointers, i, strides), lanes),
-            )
-        elif lanes is not None:
+    def _row(self, pointers: list[V], lanes: Axis | None) -> None:
+        if lanes is not None:
             self._side_by_side(pointers, *lanes)
         elif self.scan.regroups and self.scan.count > 1:
             self._in_registers(pointers)
@@ -198,10 +178,7 @@ class _Emitter:
 
     def _moved(self, pointers: list[V], index: V, strides: Sequence[int]) -> list[V]:
         """The addresses `index` steps further on."""
-        return [
-            offset(self.b, p, self.b.mul(index, I64(s)), d) if s else p
-            for p, s, d in zip(pointers, strides, self.scan.dtypes, strict=True)
-        ]
+        return moved(self.b, pointers, index, strides, self.scan.dtypes)
 
     # ---- memory ---------------------------------------------------------------------------------
 

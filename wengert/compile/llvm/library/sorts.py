@@ -8,23 +8,23 @@ fills vectors; a long row is sorted by its digits, the lowest first, in steps of
 
 from __future__ import annotations
 
-import hashlib
 import math
 import sys
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.llvm.elementary.casts import cast, is_nan
+from wengert.compile.llvm.elementary.casts import cast
 from wengert.compile.llvm.library.natives import NATIVES, Native
+from wengert.compile.llvm.library.rows import axes_of, each_row, hashed, merged, moved
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.control import along, fold, repeat
 from wengert.compile.llvm.machine.functions import internal
+from wengert.compile.llvm.machine.lanes import Lanes, where
 from wengert.compile.llvm.machine.memory import gather, load, offset, one_by_one, splat, store
 from wengert.compile.llvm.machine.scratch import Scratch
-from wengert.compile.llvm.machine.values import BYTE, I32, I64, INTP, POINTER, lanes_of, like, wide
+from wengert.compile.llvm.machine.values import BYTE, I32, I64, INTP, POINTER
 from wengert.compile.plan.plan import Call, Layout
 from wengert.compile.program.program import Value
 
@@ -45,48 +45,21 @@ def _well_formed(x: Layout) -> bool:
     return x.dtype.kind in "biuf" and x.dtype.itemsize <= 8 and x.dtype.isnative
 
 
-def _name(kind: str, *content: Any) -> str:
-    return f"{kind}." + hashlib.blake2b(repr(content).encode(), digest_size=12).hexdigest()
-
-
-Rows: TypeAlias = list[tuple[int, tuple[int, ...]]]
-
-
-def _each(b: B, rows: Rows, at: list[V], dtypes: Any, body: Callable[[list[V]], None]) -> None:
-    """`body(addresses)` for all rows: extents and strides of their axes, outermost first."""
-    if not rows:
-        body(at)
-        return
-    (extent, strides), *inner = rows
-
-    def once(i: V) -> None:
-        moved = [
-            offset(b, p, b.mul(i, I64(s)), d) for p, s, d in zip(at, strides, dtypes, strict=True)
-        ]
-        _each(b, inner, moved, dtypes, body)
-
-    repeat(b, extent, once)
-
-
 # ---- numbers that compare as elements do --------------------------------------------------------
 
 
-def comparable(b: B, x: V, dtype: np.dtype) -> V:
+def comparable(x: Lanes, dtype: np.dtype) -> Lanes:
     """An unsigned integer of the dtype's size. Zeros are equal, NaNs are, and are the largest."""
-    lanes = lanes_of(x)
     if dtype.kind == "b":
-        return b.zext(x, wide(BYTE, lanes))
+        return x.to("zext", BYTE)
     if dtype.kind == "u":
         return x
-    size = 8 * dtype.itemsize
-    kind = wide(ir.IntType(size), lanes)
+    last = 8 * dtype.itemsize - 1
     if dtype.kind == "i":
-        return b.xor(x, like(x, 1 << (size - 1)))
-    nan = is_nan(b, x)
-    bits = b.bitcast(b.fadd(x, like(x, 0.0)), kind)
-    sign = b.ashr(bits, like(bits, size - 1))
-    bits = b.xor(bits, b.or_(sign, like(bits, 1 << (size - 1))))
-    return b.select(nan, like(bits, -1), bits)
+        return x ^ (1 << last)
+    bits = (x + 0.0).bits()
+    sign = bits.by("ashr", last)
+    return where(x.is_nan(), -1, bits ^ (sign | (1 << last)))
 
 
 # ---- argsort ------------------------------------------------------------------------------------
@@ -116,23 +89,19 @@ def argsort(module: ir.Module, step: Call) -> ir.Function:
     parts = _axis(step)
     assert parts is not None
     axis, x, out = parts
-    name = _name("argsort", axis, x.shape, x.strides, x.dtype, out.strides)
+    name = hashed("argsort", axis, x.shape, x.strides, x.dtype, out.strides)
     known = module.globals.get(name)
     if known is not None:
         return known
     function, b = internal(module, name, I32, [POINTER] * 2, "noinline")
     count = x.shape[axis]
     strides = x.strides[axis], out.strides[axis]
-    rows: Rows = [
-        (n, (s, t))
-        for i, (n, s, t) in enumerate(zip(x.shape, x.strides, out.strides, strict=True))
-        if i != axis and n != 1
-    ]
+    rows = axes_of(x.shape, x.strides, out.strides, without=axis)
     if math.prod(x.shape):
         lanes = max(machine.vector_bytes() // 8, 2)
         sort: Any = _Ranks if count <= RANKED[lanes] else _Digits
         sorter = sort(b, x.dtype, count, strides, lanes)
-        _each(b, rows, list(function.args), (x.dtype, INTP), lambda at: sorter.row(*at))
+        each_row(b, rows, list(function.args), (x.dtype, INTP), lambda at: sorter.row(*at))
         sorter.finish()
     b.ret(I32(0))
     return function
@@ -153,7 +122,8 @@ class _Ranks:
         padded = -(-count // lanes) * lanes
         self.keys = b.alloca(ir.ArrayType(I64, padded))
         self.keys.type = POINTER
-        self.first = ir.Constant(ir.VectorType(I64, lanes), [I64(k) for k in range(lanes)])
+        first = ir.Constant(ir.VectorType(I64, lanes), [I64(k) for k in range(lanes)])
+        self.first = Lanes(b, first)
 
     def finish(self) -> None:
         pass
@@ -169,43 +139,45 @@ class _Ranks:
 
         along(b, self.count, TOGETHER * lanes, rank)
 
-    def _places(self, start: V) -> V:
-        return self.b.add(splat(self.b, start, self.lanes), self.first)
+    def _everywhere(self, x: V) -> Lanes:
+        return Lanes(self.b, splat(self.b, x, self.lanes))
+
+    def _places(self, start: V) -> Lanes:
+        return self._everywhere(start) + self.first
 
     def _note(self, x: V, start: V, active: int) -> None:
         """Keys of a vector of elements."""
         b = self.b
         at = offset(b, x, b.mul(start, I64(self.strides[0])), self.dtype)
         elements = load(b, at, self.dtype, self.lanes, self.strides[0], active)
-        key = comparable(b, elements, self.dtype)
+        key = comparable(Lanes(b, elements), self.dtype)
         if self.compound:
-            key = b.zext(key, wide(I64, self.lanes))
-            key = b.or_(b.shl(key, like(key, 32)), self._places(start))
-        store(b, key, offset(b, self.keys, start, _KEYS), _KEYS, self.lanes, 1, self.lanes)
+            key = key.to("zext", I64) << 32 | self._places(start)
+        store(b, key.value, offset(b, self.keys, start, _KEYS), _KEYS, self.lanes, 1, self.lanes)
 
     def _rank(self, out: V, start: V, actives: list[int]) -> None:
         """Write the places of some vectors of elements where these are to go."""
         b, lanes = self.b, self.lanes
         starts = [b.add(start, I64(k * lanes)) for k in range(len(actives))]
-        mine = [load(b, offset(b, self.keys, s, _KEYS), _KEYS, lanes, 1, lanes) for s in starts]
+        keys = [offset(b, self.keys, s, _KEYS) for s in starts]
+        mine = [Lanes(b, load(b, at, _KEYS, lanes, 1, lanes)) for at in keys]
         places = [self._places(s) for s in starts]
 
         def count(j: V, ranks: list[V]) -> list[V]:
-            other = splat(b, load(b, offset(b, self.keys, j, _KEYS), _KEYS, 0, 1, 1), lanes)
-            here = splat(b, j, lanes)
+            other = load(b, offset(b, self.keys, j, _KEYS), _KEYS, 0, 1, 1)
+            other, here = self._everywhere(other), self._everywhere(j)
             counts = []
             for key, place, rank in zip(mine, places, ranks, strict=True):
-                less = b.icmp_unsigned("<", other, key)
+                less = other.below(key)
                 if not self.compound:
-                    tie = b.icmp_unsigned("==", other, key)
-                    less = b.or_(less, b.and_(tie, b.icmp_unsigned("<", here, place)))
-                counts.append(b.sub(rank, b.sext(less, rank.type)))
+                    less = less | (other.equals(key) & here.below(place))
+                counts.append((Lanes(b, rank) - less.to("sext", I64)).value)
             return counts
 
-        ranks = fold(b, self.count, [like(key, 0) for key in mine], count)
+        ranks = fold(b, self.count, [key.full(0).value for key in mine], count)
         for rank, place, active in zip(ranks, places, actives, strict=True):
-            to = b.mul(rank, like(rank, self.strides[1]))
-            one_by_one(b, out, to, place, INTP, active, None)
+            to = Lanes(b, rank) * self.strides[1]
+            one_by_one(b, out, to.value, place.value, INTP, active, None)
 
 
 class _Digits:
@@ -268,16 +240,14 @@ class _Digits:
         """The number of an element, and its digits counted."""
         b = self.b
         at = offset(b, x, b.mul(i, I64(self.strides[0])), self.dtype)
-        key = comparable(b, load(b, at, self.dtype, 0, 1, 1), self.dtype)
+        key = comparable(Lanes(b, load(b, at, self.dtype, 0, 1, 1)), self.dtype)
         for k in range(self.passes):
-            digit = b.lshr(key, like(key, 8 * k)) if k else key
-            digit = b.trunc(digit, BYTE) if self.passes > 1 else digit
+            digit = (key >> 8 * k).to("trunc", BYTE) if self.passes > 1 else key
             table = b.gep(self.tables, [I64(k * _DIGITS)], source_etype=I32)
-            self._bump(self._counter(table, digit))
-        half = self.kind.width // 2
-        high = b.zext(key, self.kind)
-        whole = b.or_(b.shl(high, like(high, half)), _as(b, i, self.kind))
-        b.store(whole, self._number(self.memory, i), align=8)
+            self._bump(self._counter(table, digit.value))
+        high = key.to("zext", self.kind) << self.kind.width // 2
+        whole = high | Lanes(b, i).to("zext", self.kind)
+        b.store(whole.value, self._number(self.memory, i), align=8)
 
     def _pass(self, k: V, both: list[V]) -> list[V]:
         """Sort by a digit from one half of the memory to the other, unless all have the same."""
@@ -320,10 +290,6 @@ class _Digits:
         fold(b, _DIGITS // unrolled, [I32(0)], some)
 
 
-def _as(b: B, i: V, kind: Any) -> V:
-    return b.zext(i, kind) if kind.width > 64 else i
-
-
 # ---- searchsorted -------------------------------------------------------------------------------
 
 
@@ -355,25 +321,18 @@ def searchsorted(module: ir.Module, step: Call) -> ir.Function:
     order = list(step.inputs)
     picks = [order.index(v) for v in step.statement.args[:2]]
     content = (row.shape, row.strides, row.dtype, sought.shape, sought.strides, sought.dtype)
-    name = _name("searchsorted", *content, out.strides, side, picks)
+    name = hashed("searchsorted", *content, out.strides, side, picks)
     known = module.globals.get(name)
     if known is not None:
         return known
     function, b = internal(module, name, I32, [POINTER] * (len(order) + 1), "noinline")
     if math.prod(out.shape):
         table, values = (function.args[i] for i in picks)
-        axes: Rows = [
-            (n, (s, t))
-            for n, s, t in zip(out.shape, sought.strides, out.strides, strict=True)
-            if n != 1
-        ]
-        axes.sort(key=lambda axis: -abs(axis[1][1]))
-        while len(axes) > 1 and axes[-2][1] == tuple(axes[-1][0] * s for s in axes[-1][1]):
-            axes[-2:] = [(axes[-2][0] * axes[-1][0], axes[-1][1])]
+        axes = merged(axes_of(out.shape, sought.strides, out.strides))
         *rows, (extent, strides) = axes or [(1, (1, 1))]
         search = _Search(b, table, row, dtype, side)
         once = lambda at: search.all(at, sought.dtype, extent, strides)
-        _each(b, rows, [values, function.args[-1]], (sought.dtype, INTP), once)
+        each_row(b, rows, [values, function.args[-1]], (sought.dtype, INTP), once)
     b.ret(I32(0))
     return function
 
@@ -392,50 +351,43 @@ class _Search:
     def all(self, at: list[V], dtype: np.dtype, extent: int, strides: tuple[int, ...]) -> None:
         def block(i: V, active: int) -> None:
             b, start = self.b, self.b.mul(i, I64(self.lanes))
-            source, target = (
-                offset(b, p, b.mul(start, I64(s)), d)
-                for p, s, d in zip(at, strides, (dtype, INTP), strict=True)
-            )
+            source, target = moved(b, at, start, strides, (dtype, INTP))
             if strides[0] or extent == 1:
                 x = load(b, source, dtype, self.lanes, strides[0], active)
             else:
                 x = splat(b, load(b, source, dtype, 0, 0, 1), self.lanes)
-            place = self._place(cast(b, x, dtype, self.dtype))
+            place = self._place(Lanes(b, cast(b, x, dtype, self.dtype)))
             store(b, place, target, INTP, self.lanes, strides[1], active)
 
         along(self.b, extent, self.lanes, block)
 
-    def _place(self, x: V) -> V:
+    def _place(self, x: Lanes) -> V:
         """How many elements of the row are less, or not greater."""
         b = self.b
-        one = I64(1)
 
         def halve(_: V, carried: list[V]) -> list[V]:
-            place, left = carried
-            half = b.lshr(b.add(left, one), one)
-            middle = b.add(place, splat(b, half, self.lanes))
-            before = self._before(b.sub(middle, like(middle, 1)), x)
-            return [b.select(before, middle, place), b.lshr(left, one)]
+            place, left = (Lanes(b, value) for value in carried)
+            middle = place + Lanes(b, splat(b, (left + 1 >> 1).value, self.lanes))
+            chosen = where(self._before(middle - 1, x), middle, place)
+            return [chosen.value, (left >> 1).value]
 
         nowhere = ir.Constant(ir.VectorType(I64, self.lanes), None)
         count = self.row.shape[0]
         place, _ = fold(b, count.bit_length(), [nowhere, I64(count)], halve)
         return place
 
-    def _before(self, index: V, x: V) -> V:
+    def _before(self, index: Lanes, x: Lanes) -> Lanes:
         """Whether the row's elements go before those sought. NaN is the largest."""
-        b = self.b
-        steps = b.mul(index, like(index, self.row.strides[0]))
-        y = gather(b, self.table, steps, self.row.dtype, self.lanes, self.lanes)
-        y = cast(b, y, self.row.dtype, self.dtype)
-        sign = "<" if self.side == "left" else "<="
-        if self.dtype.kind != "f":
-            how = b.icmp_signed if self.dtype.kind == "i" else b.icmp_unsigned
-            return how(sign, y, x)
-        last = is_nan(b, x)
-        if self.side == "left":
-            last = b.and_(last, b.fcmp_ordered("ord", y, y))
-        return b.or_(b.fcmp_ordered(sign, y, x), last)
+        b, left = self.b, self.side == "left"
+        steps = (index * self.row.strides[0]).value
+        row = gather(b, self.table, steps, self.row.dtype, self.lanes, self.lanes)
+        y = Lanes(b, cast(b, row, self.row.dtype, self.dtype))
+        if self.dtype.kind in "bu":
+            return y.below(x) if left else ~x.below(y)
+        before = y < x if left else y <= x
+        if self.dtype.kind == "i":
+            return before
+        return before | (x.is_nan() & ~y.is_nan() if left else x.is_nan())
 
 
 NATIVES[np.argsort] = Native(lambda step: _axis(step) is not None, argsort)
