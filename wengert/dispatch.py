@@ -181,7 +181,9 @@ def signature(function: Function) -> tuple[tuple[str, ...], dict[str, Any]]:
     if isinstance(function, np.ufunc):
         letters = map(chr, range(ord("a"), ord("a") + function.nin))
         return tuple(letters) if function.nin > 1 else ("x",), {}
-    written = inspect.unwrap(function, stop=lambda f: hasattr(f, "__signature__"))
+    written: Any = function
+    while hasattr(written, "__wrapped__") and not hasattr(written, "__signature__"):
+        written = written.__wrapped__
     if type(written) is FunctionType and not hasattr(written, "__signature__"):
         return _as_written(written)
     if type(written) is BuiltinFunctionType:

@@ -62,24 +62,25 @@ def recorder(function: Function) -> Recorder:
 
 
 def _unwritten(rule: Rule) -> Recorder:
-    def write(record: Recorder, space: dict[str, Any]) -> Any:
-        plan = plan_of(rule)
-        own = _own(rule, plan) | {"record": record}
-        if plan.form == "binary":
-            a, b = rule.arguments
-            own |= {"number_" + a: _of_number(rule, a, record)}
-            own |= {"number_" + b: _of_number(rule, b, record)}
-        function = folded(template.record, space, own, _head(plan), plan)
-        if plan.form == "unary":
-            function.__kwdefaults__ = {"out": None}
-        else:
-            function.__defaults__ = tuple(
-                rule.defaults[n] for n in rule.arguments if n in rule.defaults
-            )
-        return function
-
     first = _first_call_of_one if is_unary(rule) else _first_call
-    return _written_later(write, first, rule.name.lower())
+    return _written_later(functools.partial(_write, rule), first, rule.name.lower())
+
+
+def _write(rule: Rule, record: Recorder, space: dict[str, Any]) -> Any:
+    plan = plan_of(rule)
+    own = _own(rule, plan) | {"record": record}
+    if plan.form == "binary":
+        a, b = rule.arguments
+        own |= {"number_" + a: _of_number(rule, a, record)}
+        own |= {"number_" + b: _of_number(rule, b, record)}
+    function = folded(template.record, space, own, _head(plan), plan)
+    if plan.form == "unary":
+        function.__kwdefaults__ = {"out": None}
+    else:
+        function.__defaults__ = tuple(
+            rule.defaults[n] for n in rule.arguments if n in rule.defaults
+        )
+    return function
 
 
 def _of_number(rule: Rule, number: str, record: Recorder) -> Recorder:
@@ -93,32 +94,42 @@ def _of_number(rule: Rule, number: str, record: Recorder) -> Recorder:
     return _written_later(write, _first_call, f"{rule.name.lower()}_of_number")
 
 
+class _Later:
+    """The text of a function until it is written, when the function is first called."""
+
+    __slots__ = "first", "function", "write"
+    first: Any
+    function: Any
+    write: Any
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.text()(*args, **kwargs)
+
+    def text(self) -> Any:
+        own = MOVED.get(self.function, self.function)
+        with _WRITING:
+            if own.__code__ is self.first.__code__:
+                _take_over(own, self.write(self.function, self.function.__globals__))
+        return own
+
+
 def _written_later(write: Any, first: Any, name: str) -> Recorder:
     """A function whose text `write(function, names)` is written when it is first called.
 
     Then it takes over the code that was compiled, and whoever holds it calls that code without a
     layer between. `first` is the code until then.
     """
-    space: dict[str, Any] = {}
-    function = FunctionType(first.__code__, space, name)
+    later = _Later()
+    function = FunctionType(first.__code__, {"later": later}, name)
     function.__kwdefaults__ = first.__kwdefaults__
-
-    def finish() -> Any:
-        own = MOVED.get(function, function)
-        with _WRITING:
-            if own.__code__ is first.__code__:
-                _take_over(own, write(function, space))
-        return own
-
-    space["finish_text"] = finish
-    space["write"] = lambda *args, **kwargs: finish()(*args, **kwargs)
+    later.write, later.first, later.function = write, first, function
     return function
 
 
 def written(function: Recorder) -> Recorder:
     """The function, after its text was written: then it has the names of its parameters."""
-    finish = function.__globals__.get("finish_text")
-    return function if finish is None else finish()
+    later = function.__globals__.get("later")
+    return later.text() if isinstance(later, _Later) else function
 
 
 _WRITING = forks.renewed(threading.RLock())
@@ -137,13 +148,13 @@ def _take_over(function: Any, text: Any) -> None:
     function.__code__ = text.__code__  # the last: from now on other threads run it
 
 
-# Each function that is written later has a `write` of its own.
+# Each function that is written later has a `later` of its own.
 def _first_call(*args: Any, **kwargs: Any) -> Any:
-    return write(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
+    return later(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
 def _first_call_of_one(input: Any, *, out: Any = None) -> Any:
-    return write(input, out=out)  # type: ignore[name-defined]  # noqa: F821
+    return later(input, out=out)  # type: ignore[name-defined]  # noqa: F821
 
 
 def usually(

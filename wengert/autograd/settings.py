@@ -20,7 +20,7 @@ from wengert.errors import DtypeError
 from wengert.tensor import Tensor
 
 Told = TypeVar("Told", bound=Function)
-_AT_ONCE = {
+_AT_ONCE: dict[str, frozenset[type]] = {
     "bool": frozenset({bool}),
     "bool | None": frozenset({bool, type(None)}),
     "int": frozenset({int}),
@@ -49,46 +49,67 @@ def checked_settings(function: Function) -> tuple[int, Check]:
     """
     if hasattr(function, "settings_checked"):  # by what it was decorated with before
         return sys.maxsize, _nothing
-    names, defaults = signature(function)
     written = inspect.unwrap(function)
-    said = {n: _written(kind) for n, kind in getattr(written, "__annotations__", {}).items()}
-    by_name = {n: (said[n], _AT_ONCE[said[n]]) for n in names if said.get(n) in _AT_ONCE}
-    for name in _READ_BY_PYTHON & by_name.keys():
-        del by_name[name]
-    refused = vars(function).get("refused", {})
-    if not by_name and not refused:
+    names, refused = signature(function)[0], vars(function).get("refused", {})
+    said = _kinds(written)
+    settings = refused.keys() | {n for n in names if said.get(n) in _AT_ONCE}
+    if settings <= _READ_BY_PYTHON:
         return sys.maxsize, _nothing
-    count = written.__code__.co_argcount
-    placed = list(enumerate(names[:count]))
-    by_place = [(i, n, *by_name[n]) for i, n in placed if n in by_name]
-    tensors = [(i, refused[n]) for i, n in placed if n in refused]
-    first = min([p[0] for p in by_place] + [p[0] for p in tensors], default=sys.maxsize)
+    placed = names[: written.__code__.co_argcount]
+    first = next((i for i, n in enumerate(placed) if n in settings), sys.maxsize)
+    return first, _Settings(function).check
 
-    def refuse(name: str, kind: str, value: Any) -> None:
+
+class _Settings:
+    """The settings of a function. They are read when a call is checked: most never are."""
+
+    __slots__ = "by_name", "by_place", "function", "refused", "tensors"
+    by_name: dict[str, tuple[str, frozenset[type]]]
+    refused: dict[str, str]
+    tensors: list[tuple[int, str]]
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.by_place: list[tuple[int, str, str, frozenset[type]]] | None = None
+
+    def read(self) -> None:
+        names, written = signature(self.function)[0], inspect.unwrap(self.function)
+        said = _kinds(written)
+        self.refused = vars(self.function).get("refused", {})
+        self.by_name = {
+            n: (said[n], _AT_ONCE[said[n]])
+            for n in names
+            if said.get(n) in _AT_ONCE and n not in _READ_BY_PYTHON
+        }
+        placed = list(enumerate(names[: written.__code__.co_argcount]))
+        self.tensors = [(i, self.refused[n]) for i, n in placed if n in self.refused]
+        self.by_place = [(i, n, *self.by_name[n]) for i, n in placed if n in self.by_name]
+
+    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if self.by_place is None:
+            self.read()
+        for i, name, kind, at_once in self.by_place:  # type: ignore[union-attr]
+            if i < len(args) and type(args[i]) not in at_once:
+                self.refuse(name, kind, args[i])
+        for i, kinds in self.tensors:
+            if i < len(args):
+                refuse_dtype(self.function.__name__, args[i], kinds)
+        for name in kwargs:
+            if name in self.refused:
+                refuse_dtype(self.function.__name__, kwargs[name], self.refused[name])
+            if name in self.by_name:
+                kind, at_once = self.by_name[name]
+                if type(kwargs[name]) not in at_once:
+                    self.refuse(name, kind, kwargs[name])
+
+    def refuse(self, name: str, kind: str, value: Any) -> None:
+        names, defaults = signature(self.function)
         if not (_fits(kind, value) or (value is None and defaults.get(name, 0) is None)):
             place = f" (position {names.index(name) + 1})" if name in names else ""
             raise TypeError(
                 f"argument '{name}'{place} must be {kind.removesuffix(' | None')}, not "
                 f"{type(value).__name__}."
             )
-
-    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if len(args) > first:
-            for i, name, kind, at_once in by_place:
-                if i < len(args) and type(args[i]) not in at_once:
-                    refuse(name, kind, args[i])
-            for i, kinds in tensors:
-                if i < len(args):
-                    refuse_dtype(function.__name__, args[i], kinds)
-        for name in kwargs:
-            if name in refused:
-                refuse_dtype(function.__name__, kwargs[name], refused[name])
-            if name in by_name:
-                kind, at_once = by_name[name]
-                if type(kwargs[name]) not in at_once:
-                    refuse(name, kind, kwargs[name])
-
-    return first, check
 
 
 def _nothing(_: Any, __: Any) -> None:
@@ -127,8 +148,10 @@ def refuse_unless_truth(name: str, value: Any) -> None:
         raise TypeError(f"argument '{name}' must be bool, not {type(value).__name__}.")
 
 
-def _written(kind: Any) -> str:
-    return kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+def _kinds(written: Function) -> dict[str, str]:
+    """The annotations of a function, as they are written."""
+    said = getattr(written, "__annotations__", {})
+    return {n: k if isinstance(k, str) else getattr(k, "__name__", str(k)) for n, k in said.items()}
 
 
 def _fits(kind: str, value: Any) -> bool:
