@@ -176,6 +176,14 @@ def within(x: Any, low: Any, high: Any) -> Any:
 
 
 @functools.cache
+def called(function: Function, name: str, doc: str | None = None, module: str = "") -> Function:
+    """A function, after it was told what it is called, what it does, and where it is found."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc or function.__doc__
+    function.__module__ = module or function.__module__
+    return function
+
+
 def signature(function: Function) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The names of a function's arguments, in order, and the defaults of those that have one."""
     if isinstance(function, np.ufunc):

@@ -8,7 +8,6 @@ says of the NaN is worked out in `nans.py`.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from wengert.errors import WengertError
 from wengert.history import modes
-from wengert.history.location import stacklevel, user_frame
+from wengert.history.location import user_frame, warn
 from wengert.history.node import Node
 
 if TYPE_CHECKING:
@@ -47,10 +46,9 @@ class detect_anomaly(modes.Mode):
     def __init__(self, check_nan: bool = True, *, check_forward: bool = False) -> None:
         self.check_nan = check_nan
         self.check_forward = check_forward
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
-            "only be enabled for debugging.",
-            stacklevel=stacklevel(),
+            "only be enabled for debugging."
         )
 
     def _changed(self, state: modes.State) -> modes.State:
@@ -169,6 +167,6 @@ def told(name: str, lines: list[str] | None, first: bool) -> None:
             f"the previous calculation:\n{''.join(lines)}"
         )
     try:
-        warnings.warn(text, stacklevel=stacklevel())
+        warn(text)
     except Warning:  # warnings are errors here: the original error must still be the one raised
         sys.stderr.write(text + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from wengert.autograd.batching import each
 from wengert.autograd.hooks import shown
 from wengert.errors import GradError
 from wengert.history import modes
-from wengert.history.location import line_of, stacklevel
+from wengert.history.location import line_of, warn
 from wengert.history.node import SETTLES, AccumulateGrad, Node, Output, source
 from wengert.rules.half import held
 from wengert.tensor import Size, Tensor, current_node, wrap
@@ -76,11 +75,10 @@ def backward(
         return
     starts = starting(as_sequence(tensors), grad_tensors, create_graph or engine.on_tensors())
     if create_graph:
-        warnings.warn(
+        warn(
             "Using backward() with create_graph=True will create a reference cycle between the "
             "parameter and its gradient which can cause a memory leak. Use autograd.grad when "
-            "creating the graph, or reset the .grad fields of your parameters to None after use.",
-            stacklevel=stacklevel(),
+            "creating the graph, or reset the .grad fields of your parameters to None after use."
         )
     if inputs is None:
         engine.run(starts, retain, create_graph)
@@ -139,10 +137,9 @@ def grad(
     (tensor(18.),)
     """
     if not only_inputs:
-        warnings.warn(
+        warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True)",
             FutureWarning,
-            stacklevel=stacklevel(),
         )
     roots, wanted = as_sequence(outputs), as_sequence(inputs)
     if not wanted:

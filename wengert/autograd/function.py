@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -21,7 +20,7 @@ from wengert.autograd.function_forward import Pushed, check_has_jvp
 from wengert.autograd.hooks import shown
 from wengert.errors import GradError
 from wengert.history import modes
-from wengert.history.location import here, stacklevel
+from wengert.history.location import here, warn
 from wengert.history.node import Node, Output, tick
 from wengert.imports import lacking as _lacking
 from wengert.rules.half import held
@@ -100,11 +99,7 @@ class FunctionNode(Node):
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
-        warnings.warn(
-            "'saved_variables' is deprecated; use 'saved_tensors'",
-            DeprecationWarning,
-            stacklevel=stacklevel(),
-        )
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     @property
@@ -284,14 +279,13 @@ class Function(metaclass=_FunctionMeta):
     _backward_cls: ClassVar[type[FunctionNode]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
+        warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all "
             "static, "
             "so you should invoke them on the class itself. Instantiating an autograd function "
             "will "
             "raise an error in a future version.",
             DeprecationWarning,
-            stacklevel=stacklevel(),
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -443,10 +437,9 @@ class _Outputs:
     def _check_dirty(self, outputs: tuple[Any, ...]) -> None:
         for x in self.ctx._dirty:
             if not any(x is t for t in self.tensors):
-                warnings.warn(
+                warn(
                     "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
-                    "input, there is no need to pass it to mark_dirty().",
-                    stacklevel=stacklevel(),
+                    "input, there is no need to pass it to mark_dirty()."
                 )
             elif not any(x is o for o in outputs):
                 raise RuntimeError(

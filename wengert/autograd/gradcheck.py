@@ -8,7 +8,6 @@ it is.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 from wengert.autograd import checks
 from wengert.autograd.differentiate import grad
 from wengert.errors import GradcheckError as GradcheckError
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor, wrap
 
@@ -228,11 +227,10 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
         if not (isinstance(x, Tensor) and x.requires_grad):
             continue
         if x.dtype not in (np.float64, np.complex128):
-            warnings.warn(
+            warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or "
                 f"complex: it has dtype {x.dtype}, in which difference quotients have few digits. "
-                "This check will likely fail; give it x.double().",
-                stacklevel=stacklevel(),
+                "This check will likely fail; give it x.double()."
             )
         if any(s == 0 and n > 1 for s, n in zip(x._array.strides, x.shape, strict=True)):
             raise RuntimeError(

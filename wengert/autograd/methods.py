@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import copyreg
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +16,7 @@ from wengert.autograd import differentiate
 from wengert.autograd.settings import refuse_unless_truth
 from wengert.errors import InferenceError
 from wengert.history import modes
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.history.node import AccumulateGrad, Node, RemovableHandle, source
 from wengert.tensor import (
     INFERENCE,
@@ -65,9 +64,7 @@ class HistoryMethods:
             and not self.is_leaf
             and not self.retains_grad
         ):
-            warnings.warn(
-                differentiate.explain_non_leaf(self), UserWarning, stacklevel=stacklevel()
-            )
+            warn(differentiate.explain_non_leaf(self))
         return self._grad
 
     @grad.setter
@@ -323,10 +320,9 @@ def warn_of_hooks(x: Any) -> None:
     """Say of each hook of a tensor that it is not in the copy, or file, that is made."""
     for hook in (x._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(
+            warn(
                 f"backward hook {hook!r} on tensor will not be serialized: register it again on "
-                "the copy, or on what is loaded",
-                stacklevel=stacklevel(),
+                "the copy, or on what is loaded"
             )
 
 

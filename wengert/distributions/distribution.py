@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -22,7 +21,7 @@ from wengert.functions.arguments import constant
 from wengert.functions.creation import as_tensor, tensor, zeros_like
 from wengert.functions.math import logaddexp
 from wengert.functions.shapes import broadcast_tensors
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.history.modes import enable_grad, no_grad
 from wengert.tensor import Size, Tensor, wrap
 
@@ -134,9 +133,7 @@ class Distribution:
 
     def sample_n(self, n: int) -> Tensor:
         """`sample((n,))`, as older programs write it."""
-        warnings.warn(
-            "sample_n(n) is deprecated. Use sample((n,)).", UserWarning, stacklevel=stacklevel()
-        )
+        warn("sample_n(n) is deprecated. Use sample((n,)).")
         return self.sample((n,))
 
     def log_prob(self, value: Any) -> Tensor:

@@ -10,6 +10,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.misfits import told
 from wengert.autograd.settings import refuse_dtype, refuses
+from wengert.dispatch import called
 from wengert.functions.arguments import (
     array_of,
     constant,
@@ -166,9 +167,7 @@ def _truth(function: Function, name: str, doc: str) -> Function:
         # uint8 was the type of masks once: it stays.
         return constant(result.astype(input.dtype) if input.dtype == dtypes.uint8 else result)
 
-    apply.__doc__ = doc
-    apply.__name__ = apply.__qualname__ = name
-    return told(apply)
+    return told(called(apply, name, doc))
 
 
 all = _truth(np.all, "all", "Whether all elements are nonzero, over all or some dimensions.")

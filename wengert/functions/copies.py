@@ -8,6 +8,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from wengert.dispatch import called
 from wengert.functions import joining, shapes
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
 from wengert.tensor import Tensor
@@ -23,10 +24,7 @@ def _copying(view: Callable[..., Any], name: str) -> Callable[..., Any]:
             else shapes.clone(result)
         )
 
-    copied.__name__ = copied.__qualname__ = name
-    copied.__module__ = __name__
-    copied.__doc__ = f"As `{view.__name__}`, but a copy."
-    return takes_out(copied)
+    return takes_out(called(copied, name, f"As `{view.__name__}`, but a copy.", __name__))
 
 
 def _detached(input: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from wengert.arrays.kind import kind_of
 from wengert.autograd.misfits import told
 from wengert.autograd.out import fill_out
 from wengert.autograd.settings import refuse_unless_truth, settled
-from wengert.dispatch import known
+from wengert.dispatch import called, known
 from wengert.errors import LayoutError
 from wengert.functions.conversion import to_array
 from wengert.functions.device import strided
@@ -242,9 +242,7 @@ def _filled(fill: Any, name: str, doc: str) -> Any:
             raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(named))!r}")
         return fill(shape_of(size), kind(dtype))
 
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = doc
-    return factory(make)
+    return factory(called(make, name, doc))
 
 
 zeros = _filled(np.zeros, "zeros", "A tensor of the given shape filled with 0.")

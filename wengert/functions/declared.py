@@ -15,7 +15,7 @@ from typing import Any
 from wengert.autograd import forward, inplace
 from wengert.autograd.operands import is_binary, is_unary, no_order
 from wengert.autograd.record import recorder
-from wengert.dispatch import Function
+from wengert.dispatch import Function, called
 from wengert.functions.arguments import into, operands_of, some_dims, takes_out, tensor_of
 from wengert.functions.methods.operators import write_elementwise
 from wengert.history import modes
@@ -72,15 +72,7 @@ def public(rule: Rule) -> Function:
     else:
         function = binary(rule) if is_binary(rule) else of_arguments(rule)
         vars(function)["rule"] = rule
-    return named(function, rule.names[0], rule.doc, HOME)
-
-
-def named(function: Function, name: str, doc: str, module: str) -> Function:
-    """A function, after it was told what it is called, and where."""
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = module
-    function.__doc__ = doc
-    return function
+    return called(function, rule.names[0], rule.doc, HOME)
 
 
 def binary(rule: Rule) -> Function:

@@ -17,9 +17,9 @@ from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, floating
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
+from wengert.dispatch import called
 from wengert.functions import creation
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
-from wengert.functions.declared import named
 from wengert.functions.shapes import view_as_real
 from wengert.rules.fft import OTHER, axes_of
 from wengert.rules.shapes import overlapped, windows
@@ -154,7 +154,7 @@ def _along(function: Any, doc: str, real: bool = False, half: bool = False) -> A
             x = cast(x, np.result_type(x.dtype, np.complex64))
         return (rule or function)(x, n, axis, _norm(norm))
 
-    return takes_out(named(transform, name, doc, __name__))
+    return takes_out(called(transform, name, doc, __name__))
 
 
 fft = _along(
@@ -203,7 +203,7 @@ def _over_several(function: Any, doc: str, real: bool = False, half: bool = Fals
             _some(name, dims)
         return function(x if real else _as_complex(x), sizes, dims, _norm(norm))
 
-    return takes_out(named(transform, name, doc, __name__))
+    return takes_out(called(transform, name, doc, __name__))
 
 
 fftn = _over_several(
@@ -261,7 +261,7 @@ def _over_two(transform: Any, doc: str) -> Any:
         return transform(input, s, dim, norm)
 
     name = transform.__name__.replace("fftn", "fft2")
-    return takes_out(named(planar, name, doc, __name__))
+    return takes_out(called(planar, name, doc, __name__))
 
 
 fft2 = _over_two(fftn, "The Fourier transform over two dimensions, the last by default.")
@@ -302,7 +302,7 @@ def _frequencies(function: Any, doc: str) -> Any:
         array = function(_checked(n), d).astype(dtype or dtypes.get_default_dtype())
         return creation.finish(array, requires_grad)
 
-    return takes_out(named(frequencies, function.__name__, doc, __name__))
+    return takes_out(called(frequencies, function.__name__, doc, __name__))
 
 
 fftfreq = _frequencies(

@@ -8,7 +8,6 @@ mixture; `divide` below does the same.
 from __future__ import annotations
 
 import operator
-import warnings
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from wengert.functions.arguments import (
 )
 from wengert.functions.shapes import broadcast_tensors
 from wengert.history import modes
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.rules import indexing as rules
 from wengert.tensor import INFERENCE, NUMBERS, Tensor, carries, wrap
 
@@ -191,11 +190,9 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     bools.
     """
     if isinstance(index, list) and _is_tuple_in_disguise(index):
-        warnings.warn(
+        warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated; use "
-            "x[tuple(index)] instead of x[index], or x[wengert.tensor(index)] for an index tensor.",
-            UserWarning,
-            stacklevel=stacklevel(),
+            "x[tuple(index)] instead of x[index], or x[wengert.tensor(index)] for an index tensor."
         )
         index = tuple(index)
     parts = index if isinstance(index, tuple) else (index,)
@@ -221,11 +218,7 @@ def _part(p: Any) -> Any:
     if isinstance(p, Tensor):
         array = p._array
         if array.dtype == np.uint8:
-            warnings.warn(
-                "indexing with dtype uint8 is deprecated, please use a dtype bool instead",
-                UserWarning,
-                stacklevel=stacklevel(),
-            )
+            warn("indexing with dtype uint8 is deprecated, please use a dtype bool instead")
             array = array.astype(bool)
         if array.ndim == 0 and array.dtype.kind in "iu" and isinstance(array, np.ndarray):
             return int(array)  # a single index tensor is a number

@@ -25,6 +25,7 @@ from wengert.errors import DtypeError, LinAlgError, MissingRuleError
 from wengert.functions import reductions, results, shapes
 from wengert.functions.arguments import (
     Dim,
+    array_of,
     constant,
     of_tensors,
     one_dim,
@@ -311,14 +312,10 @@ def _none_of(x: Tensor) -> Tensor:
 def _tolerance(A: Tensor, largest: Any, atol: Any, rtol: Any) -> Any:
     """Below what singular values count as 0: the larger of atol and rtol times the largest."""
     if rtol is None:
-        positive = atol is not None and np.all(np.asarray(_number(atol)) > 0)
+        positive = atol is not None and np.all(np.asarray(array_of(atol)) > 0)
         rtol = 0.0 if positive else np.finfo(A.dtype).eps * max(A.shape[-2:])
-    atol, rtol = np.asarray(_number(atol or 0.0)), np.asarray(_number(rtol))
+    atol, rtol = np.asarray(array_of(atol or 0.0)), np.asarray(array_of(rtol))
     return np.maximum(atol.astype(largest.dtype), rtol.astype(largest.dtype) * largest)
-
-
-def _number(x: Any) -> Any:
-    return x._array if isinstance(x, Tensor) else x
 
 
 @takes_out

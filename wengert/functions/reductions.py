@@ -17,7 +17,7 @@ from wengert.autograd.operands import cast
 from wengert.autograd.out import in_dtype_of_out
 from wengert.autograd.record import recorder, usually
 from wengert.autograd.settings import refuses
-from wengert.dispatch import as_array, known
+from wengert.dispatch import as_array, called, known
 from wengert.functions import elementary, results
 from wengert.functions.arguments import (
     Dim,
@@ -430,9 +430,7 @@ def _extremum(name: str, doc: str, full: Any, of_two: str, find: Any, result: An
         indices = _found(find, input, dim, name)
         return picked(result, input, indices, dim, keepdim)
 
-    extreme.__name__ = extreme.__qualname__ = name
-    extreme.__doc__ = doc
-    return told(extreme)
+    return told(called(extreme, name, doc))
 
 
 def _refuse_empty(input: Tensor, name: str, error: Any = RuntimeError) -> None:
@@ -504,9 +502,7 @@ def _all_dims_extremum(full: Any, name: str, doc: str) -> Any:
             raise IndexError(f"{name}(): Expected reduction dim to have non-zero size.")
         return full(input, axis, keepdim)
 
-    extreme.__name__ = extreme.__qualname__ = name
-    extreme.__doc__ = doc
-    return extreme
+    return called(extreme, name, doc)
 
 
 amax = _all_dims_extremum(
@@ -541,9 +537,7 @@ def _arg(find: Any, name: str, doc: str) -> Any:
             indices = np.squeeze(indices, one_dim(dim, input.ndim))
         return constant(indices)
 
-    arg.__name__ = arg.__qualname__ = name
-    arg.__doc__ = doc
-    return told(arg)
+    return told(called(arg, name, doc))
 
 
 argmax = _arg(
@@ -616,9 +610,7 @@ def _running_extremum(extremum: Any, result: Any, name: str, doc: str) -> Any:
         indices = running_places(input._array, axis, extremum)
         return result(_pick_along(input, indices, axis), constant(indices))
 
-    running.__name__ = running.__qualname__ = name
-    running.__doc__ = doc
-    return running
+    return called(running, name, doc)
 
 
 cummax = _running_extremum(

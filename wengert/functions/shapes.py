@@ -14,7 +14,7 @@ from wengert.arrays.kind import kind_of
 from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder, usually
 from wengert.autograd.settings import refuses
-from wengert.dispatch import known
+from wengert.dispatch import called, known
 from wengert.errors import ShapeError
 from wengert.functions.arguments import (
     array_of,
@@ -568,9 +568,7 @@ def _triangle(name: str, doc: str, columns: Callable[[Any, int], Any]) -> Any:
         places[1] = np.arange(places.shape[1]) - (ends - stop).repeat(counts)
         return constant(places)
 
-    indices.__name__ = indices.__qualname__ = name
-    indices.__doc__ = doc
-    return indices
+    return called(indices, name, doc)
 
 
 def _within(x: Any, most: int) -> Any:

@@ -15,7 +15,7 @@ from wengert import dtypes
 from wengert.autograd.operands import cast, floating
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
-from wengert.dispatch import Function, require
+from wengert.dispatch import Function, called, require
 from wengert.functions.arguments import array_of, operands_of, takes_out, tensor_of
 from wengert.functions.elementary import digamma, i0, lgamma, sigmoid
 from wengert.functions.math import clamp
@@ -28,10 +28,7 @@ from wengert.tensor import Tensor, wrap
 def _one(function: Function, name: str, doc: str) -> Function:
     """A function of one tensor: what records it takes PyTorch's arguments itself."""
     record = recorder(function)
-    record.__doc__ = doc
-    record.__name__ = record.__qualname__ = name
-    record.__module__ = __name__
-    return record
+    return called(record, name, doc, __name__)
 
 
 def _two(function: Function, name: str, doc: str, tensors: int = 0) -> Function:
@@ -42,10 +39,7 @@ def _two(function: Function, name: str, doc: str, tensors: int = 0) -> Function:
     def apply(input: Any, other: Any) -> Tensor:
         return record(*_pair(*operands_of(apply, tensors, (input, other))))
 
-    apply.__doc__ = doc
-    apply.__name__ = apply.__qualname__ = name
-    apply.__module__ = __name__
-    return takes_out(apply)
+    return takes_out(called(apply, name, doc, __name__))
 
 
 def _pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
@@ -225,10 +219,7 @@ def _polynomial(name: str, doc: str, value: Any) -> Function:
     def apply(x: Any, n: Any) -> Tensor:
         return value(*_degree(*operands_of(apply, 0, (x, n))))
 
-    apply.__name__ = apply.__qualname__ = name
-    apply.__module__ = __name__
-    apply.__doc__ = doc
-    return takes_out(apply)
+    return takes_out(called(apply, name, doc, __name__))
 
 
 def _second_kind(x: Any, n: Any) -> Tensor:

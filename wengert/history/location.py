@@ -11,6 +11,7 @@ import importlib
 import linecache
 import os
 import sys
+import warnings
 from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any
@@ -213,6 +214,11 @@ def line_of(code: CodeType | None, at: int) -> str:
     text = linecache.getline(code.co_filename, number).strip()
     where = f'"{code.co_filename}", line {number}, in {code.co_name}'
     return f"{where}:\n    {text}" if text else where
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, and name the user's line."""
+    warnings.warn(message, category, stacklevel=stacklevel())
 
 
 def stacklevel() -> int:

@@ -6,13 +6,12 @@ outputs, which notes what arrives, and one before its inputs, which calls the ho
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from wengert.autograd import forward
 from wengert.autograd.hooks import hidden, shown
 from wengert.history import modes
-from wengert.history.location import here, stacklevel
+from wengert.history.location import here, warn
 from wengert.history.node import Node, Output
 from wengert.tensor import Tensor, cell_of, current_node, wrap
 
@@ -52,13 +51,11 @@ class BackwardHooks:
                 if result is not None:
                     grads = _same_number(result, grads, "backward pre hook")
             if not self.tracked_inputs:
-                warnings.warn(
+                warn(
                     "Full backward hook is firing when gradients are computed with respect to "
                     "module "
                     "outputs since no inputs require gradients. Make an input require grad if its "
-                    "gradient is wanted.",
-                    UserWarning,
-                    stacklevel=stacklevel(),
+                    "gradient is wanted."
                 )
                 self._fire((None,) * self.inputs, grads)
             else:

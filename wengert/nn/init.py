@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from wengert.autograd.engine import mark_written
+from wengert.dispatch import called
 from wengert.functions.random import numbers_of
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.tensor import Tensor
 
 
@@ -61,11 +61,10 @@ def trunc_normal_(
 ) -> Tensor:
     """Normal numbers, drawn again where they fall outside a to b."""
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
+        warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
             "values "
-            "may be incorrect.",
-            stacklevel=stacklevel(),
+            "may be incorrect."
         )
     from scipy import special
 
@@ -148,7 +147,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 def _is_empty(tensor: Tensor) -> bool:
     if 0 in tensor._array.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=stacklevel())
+        warn("Initializing zero-element tensors is a no-op")
         return True
     return False
 
@@ -214,16 +213,10 @@ def _renamed(function: Any) -> Any:
 
     @functools.wraps(function)
     def renamed(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(
-            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{old}_`.",
-            FutureWarning,
-            stacklevel=stacklevel(),
-        )
+        warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{old}_`.", FutureWarning)
         return function(*args, **kwargs)
 
-    renamed.__name__ = renamed.__qualname__ = old
-    renamed.__doc__ = f"The old name of `{old}_`."
-    return renamed
+    return called(renamed, old, f"The old name of `{old}_`.")
 
 
 uniform = _renamed(uniform_)

@@ -17,7 +17,7 @@ from wengert import dtypes
 from wengert.autograd.engine import mark_written
 from wengert.functions.creation import check_device
 from wengert.history import modes
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.history.node import RemovableHandle
 from wengert.history.surroundings import DECIDING, EVER, EVERYWHERE
 from wengert.nn.hooks import BackwardHooks
@@ -189,13 +189,10 @@ class Module(StateMethods):
                     try:
                         self._run_hook(key, hook, args, kwargs, None)
                     except Exception as error:
-                        import warnings
-
-                        warnings.warn(
+                        warn(
                             "module forward hook with ``always_call=True`` raised an exception "
                             "that was "
-                            f"silenced as another error was raised in forward: {error}",
-                            stacklevel=stacklevel(),
+                            f"silenced as another error was raised in forward: {error}"
                         )
             raise
 

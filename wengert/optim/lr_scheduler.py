@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.optim.optimizer import Optimizer
 
 
@@ -51,25 +51,21 @@ class LRScheduler:
         """Go on by one epoch."""
         self._step_count += 1
         if self._step_count == 2 and not self.optimizer._stepped:
-            warnings.warn(
+            warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should "
                 "call them in "
                 "the opposite order: `optimizer.step()` before `lr_scheduler.step()`. Failure to "
                 "do this "
-                "will result in skipping the first value of the learning rate schedule.",
-                UserWarning,
-                stacklevel=stacklevel(),
+                "will result in skipping the first value of the learning rate schedule."
             )
         if epoch is None:
             self.last_epoch += 1
             rates = self.get_lr()
         else:
-            warnings.warn(
+            warn(
                 "The epoch parameter in `scheduler.step()` was not necessary and is being "
                 "deprecated where "
-                "possible. Please use `scheduler.step()` to step the scheduler.",
-                UserWarning,
-                stacklevel=stacklevel(),
+                "possible. Please use `scheduler.step()` to step the scheduler."
             )
             self.last_epoch = epoch
             closed = getattr(self, "_get_closed_form_lr", None)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-import warnings
 import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
@@ -26,7 +25,7 @@ from wengert import dtypes
 from wengert.arrays.kind import kind_of, number
 from wengert.autograd.engine import mark_written
 from wengert.history import modes
-from wengert.history.location import INTERNAL, here, stacklevel, user_frame
+from wengert.history.location import INTERNAL, here, user_frame, warn
 from wengert.history.node import RemovableHandle, tick
 from wengert.history.surroundings import SETTINGS
 from wengert.imports import lacking as _lacking
@@ -365,11 +364,10 @@ class Optimizer:
                 )
             param_group.setdefault(name, default)
         if len({id(p) for p in items}) != len(items):
-            warnings.warn(
+            warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this "
                 "will "
-                "cause an error",
-                stacklevel=stacklevel(),
+                "cause an error"
             )
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(p) in known for p in items):

@@ -20,10 +20,10 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.operands import cast, no_order
+from wengert.dispatch import called
 from wengert.functions import indexing, reductions, sorting
 from wengert.functions import math as elementwise
 from wengert.functions.arguments import Dim, some_dims, tensor_of
-from wengert.functions.declared import named
 from wengert.functions.shapes import expand
 from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor
@@ -84,7 +84,7 @@ def _reduction(name: str, neutral: Any, doc: str) -> Any:
             return filled  # the product is taken dimension by dimension, of which there are none
         return getattr(reductions, name)(filled, dim, keepdim)
 
-    return named(reduce, name, doc, __name__)
+    return called(reduce, name, doc, __name__)
 
 
 def _least(dtype: Any) -> Any:
@@ -235,7 +235,7 @@ def _along(home: Any, name: str, neutral: float, doc: str) -> Any:
         input, mask = _prepared(input, _wide(name, input, dtype), mask)
         return getattr(home, name)(_filled(input, mask, neutral), dim)
 
-    return named(function, name, doc, __name__)
+    return called(function, name, doc, __name__)
 
 
 cumsum = _along(reductions, "cumsum", 0, "Running sums along `dim`, over the elements left.")

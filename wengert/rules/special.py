@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import Function, primitive, signature
+from wengert.dispatch import Function, called, primitive, signature
 from wengert.dispatch import as_array as _as_array
 from wengert.rules import formulas, incomplete_beta, incomplete_gamma, neural, reductions
 from wengert.rules.elementwise import FEW
@@ -72,9 +72,9 @@ def _of_order(name: str) -> Function:
 
         return _narrow(getattr(special, name)(order, x), [x])
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`scipy.special.{name}(order, x)`, element by element."
-    return primitive(function)
+    return primitive(
+        called(function, name, f"`scipy.special.{name}(order, x)`, element by element.")
+    )
 
 
 def _by_x(function: Function, rule: Function) -> None:

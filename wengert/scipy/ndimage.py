@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.ndimage
 
-from wengert.dispatch import as_array
+from wengert.dispatch import as_array, called
 from wengert.scipy.meaning import meaning, otherwise
 from wengert.scipy.standard import rows
 
@@ -256,9 +256,7 @@ def _of_windows(name: str, doc: str, reduce: Callable[[Any], Any]) -> Any:
     ) -> Any:  # fmt: skip
         return reduce(_windows(input, size, footprint, mode, cval, origin))
 
-    filtered.__name__ = filtered.__qualname__ = name
-    filtered.__doc__ = doc
-    return meaning("ndimage")(filtered)
+    return meaning("ndimage")(called(filtered, name, doc))
 
 
 def _ranked(windows: Any, rank: int) -> Any:

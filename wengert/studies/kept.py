@@ -14,14 +14,13 @@ import inspect
 import os
 import pickle
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import StudyError
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.serialization import load, save
 from wengert.studies.rows import Rows, checked
 from wengert.tree import LEAF, flatten
@@ -63,12 +62,11 @@ class Kept:
         try:
             self._save()
         except OSError as error:
-            warnings.warn(
+            warn(
                 f"{self.path} could not be brought up to date ({error.strerror or error}). It "
                 f"holds {self._written} finished rows, and the study goes on: make room, and it is "
                 "tried again after the next rows.",
                 RuntimeWarning,
-                stacklevel=stacklevel(),
             )
 
     def _save(self) -> None:

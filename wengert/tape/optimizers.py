@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.tape.variables import Variable
 
 
@@ -42,10 +41,7 @@ class Optimizer:
                 "from them inside the tape's with block, by tensor functions."
             )
         if without:
-            warnings.warn(
-                f"Gradients do not exist for variables {without} when minimizing the loss.",
-                stacklevel=stacklevel(),
-            )
+            warn(f"Gradients do not exist for variables {without} when minimizing the loss.")
         self.iterations += 1
         for gradient, variable in pairs:
             if gradient is not None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +25,7 @@ from wengert.control.states import length_of
 from wengert.errors import ModifiedError
 from wengert.functions import random
 from wengert.history import modes
-from wengert.history.location import here, line_of, stacklevel
+from wengert.history.location import here, line_of, warn
 from wengert.history.node import tick
 from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor, wrap
@@ -62,11 +61,9 @@ def checkpoint(
     tensor([2., 2.])
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "checkpoint: the use_reentrant parameter should be passed explicitly. "
-            "use_reentrant=False is recommended; the default is True for PyTorch's sake.",
-            UserWarning,
-            stacklevel=stacklevel(),
+            "use_reentrant=False is recommended; the default is True for PyTorch's sake."
         )
         use_reentrant = True
     if determinism_check not in ("default", "none"):
@@ -114,12 +111,10 @@ def _traced(region: _Region, first: Callable[[], Any], draws_again: bool) -> Any
 
 def _warn_if_untracked(args: tuple[Any, ...]) -> None:
     if modes.is_grad_enabled() and not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-        warnings.warn(
+        warn(
             "None of the inputs have requires_grad=True. Gradients will be None: the reentrant "
             "checkpoint "
-            "sees only its tensor arguments. Use use_reentrant=False if parameters require grad.",
-            UserWarning,
-            stacklevel=stacklevel(),
+            "sees only its tensor arguments. Use use_reentrant=False if parameters require grad."
         )
 
 

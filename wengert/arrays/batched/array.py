@@ -13,7 +13,6 @@ by what it is composed of; or by calling it for each example in turn, which is s
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -24,7 +23,7 @@ from wengert.arrays.kind import Kind, kind_of, name_of
 from wengert.arrays.methods import ArrayMethods
 from wengert.dispatch import PLAIN, as_array, primitive, signature
 from wengert.errors import BatchingError
-from wengert.history.location import here, line_of, stacklevel
+from wengert.history.location import here, line_of, warn
 from wengert.history.node import Node, tick
 from wengert.rules.half import held
 from wengert.rules.rule import RULES
@@ -548,12 +547,10 @@ def tell(level: Level, function: Any) -> None:
     """Warn of a loop, once for each function."""
     if function not in _told:
         _told.add(function)
-        warnings.warn(
+        warn(
             "There is a performance drop because we have not yet implemented the batching rule "
             f"for {name_of(function)}: vmap calls it once for each of {level.size} examples. "
-            "Write it with functions that have one, if this is too slow.",
-            UserWarning,
-            stacklevel=stacklevel(),
+            "Write it with functions that have one, if this is too slow."
         )
 
 

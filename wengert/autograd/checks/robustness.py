@@ -15,7 +15,7 @@ from wengert.autograd.checks.comparison import Check, directions, generator
 from wengert.autograd.checks.jacobians import as_tuple, double, is_complex, pushed, tracked
 from wengert.autograd.differentiate import edge_of, grad
 from wengert.errors import GradcheckError
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.history.node import source
 from wengert.tensor import Size, Tensor, wrap
 
@@ -89,11 +89,10 @@ def _pulled_undefined(
 
 
 def _warn_of_undefined() -> None:
-    warnings.warn(
+    warn(
         "Backwards compatibility: New undefined gradient support checking feature is enabled by "
         "default, but it may break existing callers of this function. If this is true for you, "
-        'you can call this function with "check_undefined_grad=False" to disable the feature',
-        stacklevel=stacklevel(),
+        'you can call this function with "check_undefined_grad=False" to disable the feature'
     )
 
 

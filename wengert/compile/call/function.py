@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from typing import (
     TYPE_CHECKING,
@@ -54,7 +53,7 @@ from wengert.compile.trace.world.world import OF_THE_TRACE, World
 from wengert.dispatch import errors_pass
 from wengert.errors import StateError, TracingError
 from wengert.history import modes
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.history.surroundings import KNOWING
 from wengert.tensor import Tensor
 
@@ -413,21 +412,19 @@ class CompiledFunction(_Typed[P, R]):
 
     def _warn_limit(self) -> None:
         reasons = "".join(f"\n  {reason}" for reason in self.retraces[-3:])
-        warnings.warn(
+        warn(
             f"{self!r} was compiled {LIMIT} times, and now runs eagerly for what is new. The last "
             f"reasons:{reasons}\nKeep shapes the same from call to call (pad the last batch), and "
-            "pass numbers that change as tensors.",
-            stacklevel=stacklevel(),
+            "pass numbers that change as tensors."
         )
 
     def _eagerly(self, error: str | None, args: Any, kwargs: Any) -> Any:
         """Run the function itself; if it raises, then after it has done what it does before."""
         result = self.function(*args, **kwargs)
         if error is not None:
-            warnings.warn(
+            warn(
                 f"{self!r} runs eagerly for such arguments: the function could not be traced. "
-                f"{error}",
-                stacklevel=stacklevel(),
+                f"{error}"
             )
         return result
 

@@ -11,7 +11,6 @@ import dis
 import importlib
 import operator
 import sys
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,8 +44,8 @@ from wengert.history.location import (
     lost_in_scipy,
     refuse_mixture,
     refuse_scipy,
-    stacklevel,
     user_frame,
+    warn,
 )
 from wengert.tensor import Size, Tensor, attach, carries, wrap
 
@@ -91,14 +90,12 @@ def _check_leaving(x: Tensor) -> None:
             "with np.stack([...])."
         )
     scipys = lost_in_scipy(sys._getframe(1))  # in C, which may not be told of errors
-    warnings.warn(
+    warn(
         scipys
         or "A number was made of a value that is being differentiated, by float(x) or a "
         "function of math: what is computed from it counts as constant. NumPy's functions, "
         "np.sin(x) instead of math.sin(x), keep the derivative; a comparison needs no float. "
-        "Where a constant is meant, write float(wengert.as_tensor(x).detach()).",
-        UserWarning,
-        stacklevel=stacklevel(),
+        "Where a constant is meant, write float(wengert.as_tensor(x).detach())."
     )
 
 

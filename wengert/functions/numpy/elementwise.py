@@ -14,6 +14,7 @@ import numpy as np
 from wengert.arrays.facts import composed
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, known, require, within
+from wengert.functions.arguments import array_of
 from wengert.functions.math import frexp
 from wengert.functions.numpy.calls import no_more
 from wengert.rules import indexing, shapes
@@ -173,16 +174,16 @@ def _interp(
             raise ValueError("period must be a non-zero value")
         period, left, right = abs(period), None, None
         x, xp = x % period, xp % period
-        order = np.argsort(_bare(xp))
+        order = np.argsort(array_of(xp))
         xp, fp = xp[order], fp[order]
         xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp = np.concatenate([fp[-1:], fp, fp[:1]])
     n = xp.shape[0]
-    where, known_points = _bare(x), _bare(xp)
+    where, known_points = array_of(x), array_of(xp)
     low = np.clip(_points_up_to(known_points, where) - 1, 0, max(n - 2, 0))
     high = np.minimum(low + 1, n - 1)
     width = xp[high] - xp[low]
-    width = np.where(_bare(width) == 0, 1, width)
+    width = np.where(array_of(width) == 0, 1, width)
     between = fp[low] + (x - xp[low]) / width * (fp[high] - fp[low])
     below, above = where < known_points[0], where > known_points[-1]
     result = np.where(below, fp[0] if left is None else left, between)
@@ -198,10 +199,6 @@ def _points_up_to(points: Any, x: Any) -> Any:
     return np.sum(points <= np.expand_dims(x, -1), axis=-1)  # points of another kind, compared
 
 
-def _bare(x: Any) -> Any:
-    return x._array if isinstance(x, Tensor) else x
-
-
 @composed(np.unwrap)
 def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * math.pi) -> Any:
     """Jumps of more than half a period between neighbours replaced by their complement."""
@@ -209,9 +206,9 @@ def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * 
     half = period / 2
     steps = np.floor((d + half) / period)  # how many periods each step is off
     inside = d - steps * period
-    steps = np.where((_bare(inside) == -half) & (_bare(d) > 0), steps - 1, steps)
+    steps = np.where((array_of(inside) == -half) & (array_of(d) > 0), steps - 1, steps)
     limit = half if discont is None else max(discont, half)
-    steps = np.where(np.absolute(_bare(d)) < limit, 0, steps)
+    steps = np.where(np.absolute(array_of(d)) < limit, 0, steps)
     shift = np.cumsum(steps, axis=axis) * period
     first = (slice(None),) * (axis % len(p.shape)) + (slice(0, 1),)
     return p - np.concatenate([np.zeros_like(p[first]), shift], axis=axis)
@@ -254,7 +251,7 @@ def _real_if_close(a: Any, tol: float = 100) -> Any:
     if a.dtype.kind != "c":
         return a
     bound = tol * np.finfo(a.dtype).eps if tol > 1 else tol
-    return np.real(a) if np.all(np.absolute(np.imag(_bare(a))) < bound) else a
+    return np.real(a) if np.all(np.absolute(np.imag(array_of(a))) < bound) else a
 
 
 @composed(np.sort_complex)

@@ -13,18 +13,14 @@ import numpy as np
 
 from wengert.arrays.facts import composed
 from wengert.dispatch import as_array
+from wengert.functions.arguments import array_of
 from wengert.functions.numpy.calls import no_more
 from wengert.rules.shapes import windows
-from wengert.tensor import Tensor
-
-
-def _bare(x: Any) -> Any:
-    return x._array if isinstance(x, Tensor) else x
 
 
 def known(x: Any) -> Any:
     """Indices as NumPy itself takes them: no function that is asked for may be asked again."""
-    x = _bare(x)
+    x = array_of(x)
     return np.asarray(x) if hasattr(type(x), "__array_function__") else x
 
 
@@ -140,13 +136,13 @@ def _unstack(x: Any, /, *, axis: int = 0) -> Any:
 @composed(np.compress)
 def _compress(condition: Any, a: Any, axis: int | None = None, **rest: Any) -> Any:
     no_more(rest)
-    kept = np.flatnonzero(_bare(as_array(condition)))
+    kept = np.flatnonzero(array_of(as_array(condition)))
     return np.take(as_array(a), kept, axis=axis)
 
 
 @composed(np.extract)
 def _extract(condition: Any, arr: Any) -> Any:
-    kept = np.flatnonzero(_bare(as_array(condition)))
+    kept = np.flatnonzero(array_of(as_array(condition)))
     return np.ravel(as_array(arr))[kept]
 
 
@@ -158,7 +154,7 @@ def _resize(a: Any, new_shape: Any) -> Any:
 @composed(np.trim_zeros)
 def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     """What is left without the zeros at the front and at the back of each axis, or of some."""
-    places = np.argwhere(np.asarray(_bare(filt)))
+    places = np.argwhere(np.asarray(array_of(filt)))
     n = len(filt.shape)
     axes = {k % n for k in (range(n) if axis is None else np.atleast_1d(axis).tolist())}
     kept = [slice(None)] * n
@@ -173,7 +169,7 @@ def _trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 def _partition(a: Any, kth: Any, axis: int | None = -1, **rest: Any) -> Any:
     no_more(rest)
     a, axis = (np.ravel(a), 0) if axis is None else (a, axis)
-    return np.take_along_axis(a, np.argpartition(_bare(a), kth, axis=axis), axis)
+    return np.take_along_axis(a, np.argpartition(array_of(a), kth, axis=axis), axis)
 
 
 @composed(np.diagflat)

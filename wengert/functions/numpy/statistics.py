@@ -11,15 +11,10 @@ import numpy as np
 from wengert.arrays.facts import composed
 from wengert.dispatch import as_array, require
 from wengert.errors import MissingRuleError
+from wengert.functions.arguments import array_of
 from wengert.functions.numpy.arguments import LONG, chosen, long
 from wengert.functions.numpy.calls import no_more, root
 from wengert.rules import reductions
-from wengert.tensor import Tensor
-
-
-def _bare(x: Any) -> Any:
-    return x._array if isinstance(x, Tensor) else x
-
 
 # ---- extrema and running sums --------------------------------------------------------------
 
@@ -106,7 +101,7 @@ def _std(a: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _numbers(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
     """How many elements are chosen."""
-    return np.sum(np.broadcast_to(_bare(where), a.shape), axis=axis, keepdims=keepdims)
+    return np.sum(np.broadcast_to(array_of(where), a.shape), axis=axis, keepdims=keepdims)
 
 
 def _over(n: Any, dtype: Any) -> Any:
@@ -126,8 +121,8 @@ def _without_nan(function: Any) -> Any:
 
     def meaning(a: Any, *args: Any, where: Any = True, **kwargs: Any) -> Any:
         a = as_array(a)
-        kept = ~np.isnan(_bare(a))
-        return function(a, *args, where=kept if where is True else kept & _bare(where), **kwargs)
+        kept = ~np.isnan(array_of(a))
+        return function(a, *args, where=kept if where is True else kept & array_of(where), **kwargs)
 
     return meaning
 
@@ -163,8 +158,8 @@ def _nan_extremum(whole: Any, neutral: float) -> Any:
         where: Any = True,
     ) -> Any:
         a = as_array(a)
-        kept = ~np.isnan(_bare(a))
-        kept = kept if where is True else kept & _bare(where)
+        kept = ~np.isnan(array_of(a))
+        kept = kept if where is True else kept & array_of(where)
         start = neutral if initial is np._NoValue else initial
         extremum = whole(a, axis, None, keepdims is True, start, kept)
         if initial is not np._NoValue:
@@ -180,7 +175,7 @@ composed(np.nanmin)(_nan_extremum(LONG[np.min], math.inf))
 
 
 def _filled(a: Any, value: Any) -> Any:
-    return chosen(a, ~np.isnan(_bare(a)), value)
+    return chosen(a, ~np.isnan(array_of(a)), value)
 
 
 @composed(np.nancumsum)
@@ -208,7 +203,7 @@ def _quantiles(a: Any, q: Any, axis: Any, method: str, keepdims: bool, ignore_na
     a, q = as_array(a), as_array(q)
     if a.dtype.kind in "biu":
         a = np.astype(a, np.float64)
-    places = _bare(q)
+    places = array_of(q)
     if not np.all((places >= 0) & (places <= 1)):
         raise ValueError("Quantiles must be in the range [0, 1]")
     n = len(a.shape)
@@ -230,10 +225,10 @@ def _quantiles(a: Any, q: Any, axis: Any, method: str, keepdims: bool, ignore_na
 
 def _in_rows(ordered: Any, q: Any, method: str, ignore_nan: bool) -> Any:
     n = ordered.shape[-1]
-    nans = np.sum(np.isnan(_bare(ordered)), axis=-1, keepdims=True)
+    nans = np.sum(np.isnan(array_of(ordered)), axis=-1, keepdims=True)
     last = np.maximum(n - 1 - nans, 0) if ignore_nan else np.full(nans.shape, n - 1)
     rank = q * last
-    place = _bare(rank)
+    place = array_of(rank)
     low, high = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
     if not ignore_nan:  # NaN is sorted to the end
         low, high = (np.where(nans > 0, n - 1, k) for k in (low, high))
@@ -320,7 +315,7 @@ def _average(
         weights = np.broadcast_to(weights, a.shape)
     total = np.sum(weights, axis=axis, keepdims=keepdims)
     wrong = "Weights sum to zero, can't be normalized"
-    require(_bare(total) != 0, ZeroDivisionError, wrong)
+    require(array_of(total) != 0, ZeroDivisionError, wrong)
     mean = np.sum(a * weights, axis=axis, keepdims=keepdims) / total
     return (mean, np.broadcast_to(total, mean.shape)) if returned else mean
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,7 @@ from wengert.autograd.inplace import write_by
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
 from wengert.functions.arguments import of_tensors, one_dim
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.nn.functional import chance as random
 from wengert.nn.functional.shared import apply, check_floats, reshape, where, written, written_by
 from wengert.rules import neural, reductions
@@ -321,11 +320,9 @@ def _along(function: Any, input: Tensor, dim: int | None, dtype: Any, name: str)
     if dim is None:
         # What PyTorch chose before it asked for the argument.
         dim = 0 if n in (0, 1, 3) else 1
-        warnings.warn(
+        warn(
             f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
-            "dim=X as an argument.",
-            UserWarning,
-            stacklevel=stacklevel(),
+            "dim=X as an argument."
         )
     if not -max(n, 1) <= dim < max(n, 1):
         raise IndexError(

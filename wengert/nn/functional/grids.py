@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from wengert.autograd.record import recorder
 from wengert.functions.arguments import of_tensors
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.nn.functional.shared import reshape
 from wengert.rules.sampling import sample
 from wengert.tensor import Tensor, wrap
@@ -52,11 +51,9 @@ def _between(n: int, corners: bool) -> Any:
 
 def _told(align_corners: bool | None, name: str) -> bool:
     if align_corners is None:
-        warnings.warn(
+        warn(
             f"Default {name} behavior has changed to align_corners=False since 1.3.0. Please "
-            "specify align_corners=True if the old behavior is desired.",
-            UserWarning,
-            stacklevel=stacklevel(),
+            "specify align_corners=True if the old behavior is desired."
         )
     return bool(align_corners)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from wengert import dtypes
 from wengert.functions.arguments import of_tensors
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.nn.functional.shared import apply, check_floats, check_positive, reshape
 from wengert.nn.functional.windows import adaptive_avg
 from wengert.rules import convolution as rules
@@ -327,11 +326,7 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 
 def _renamed(name: str) -> None:
-    warnings.warn(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
-        UserWarning,
-        stacklevel=stacklevel(),
-    )
+    warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
 # ---- pixels and channels -------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,9 +10,10 @@ import numpy as np
 
 from wengert.autograd import inplace
 from wengert.autograd.record import recorder
+from wengert.dispatch import called
 from wengert.errors import DtypeError
 from wengert.functions.arguments import of_tensors
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.tensor import Tensor, wrap
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -55,11 +55,6 @@ def where(condition: Any, a: Any, b: Any) -> Tensor:
     return recorder(np.where)(condition, a, b)
 
 
-def array_of(x: Any) -> Any:
-    """The array inside a tensor; anything else as it is."""
-    return x._array if isinstance(x, Tensor) else x
-
-
 def written(x: Tensor, function: Any, args: tuple[Any, ...], name: str) -> Tensor:
     """`inplace=True`: the result goes into `x` itself."""
     return inplace.write(x, recorder(function), args, name)
@@ -75,11 +70,9 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     if size_average is not None or reduce is not None:
         average = size_average is None or size_average
         reduction = "none" if reduce is False else "mean" if average else "sum"
-        warnings.warn(
+        warn(
             "size_average and reduce args will be deprecated, please use "
-            f"reduction='{reduction}' instead.",
-            UserWarning,
-            stacklevel=stacklevel(),
+            f"reduction='{reduction}' instead."
         )
     if reduction not in REDUCTIONS:
         raise ValueError(
@@ -103,12 +96,10 @@ def matched(input: Any, target: Any, name: str, refused: str = "") -> None:
     check_floats(input, name, refused)
     check_floats(target, name, refused)
     if input._array.shape != target._array.shape:
-        warnings.warn(
+        warn(
             f"{name}: using a target size ({target.shape}) that is different to the input size "
             f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
-            "Please ensure they have the same size.",
-            UserWarning,
-            stacklevel=stacklevel(),
+            "Please ensure they have the same size."
         )
 
 
@@ -129,9 +120,7 @@ def over(name: str, *counts: int) -> Callable[[Callable[[int], Any]], tuple[Any,
 
 
 def _called(function: Any, name: str, n: int) -> Any:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = function.__doc__.format(n=n, space=_SPACES[n - 1])
-    return function
+    return called(function, name, function.__doc__.format(n=n, space=_SPACES[n - 1]))
 
 
 def check_positive(function: str, **given: Any) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.record import recorder
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.nn import functional as F
 from wengert.nn.functional.activations import relu
 from wengert.nn.init import constant_
@@ -134,10 +133,9 @@ class Hardtanh(Applied, function=F.hardtanh, shown="min_val max_val"):
         for bound in ("min", "max"):
             if (old := settings.pop(f"{bound}_value")) is not None:
                 settings[f"{bound}_val"] = old
-                warnings.warn(
+                warn(
                     f"keyword argument `{bound}_value` is deprecated and rename to `{bound}_val`",
                     FutureWarning,
-                    stacklevel=stacklevel(),
                 )
         low, high = settings["min_val"], settings["max_val"]
         if high <= low:

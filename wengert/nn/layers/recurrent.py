@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from wengert.functions.joining import cat, stack
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.functional import recurrent
@@ -236,12 +235,10 @@ def _check_settings(
             f"element being zeroed, got {dropout!r}"
         )
     if float(dropout) > 0 and num_layers == 1:
-        warnings.warn(
+        warn(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
             f"expects num_layers greater than 1, but got dropout={dropout} and "
-            f"num_layers={num_layers}",
-            UserWarning,
-            stacklevel=stacklevel(),
+            f"num_layers={num_layers}"
         )
     for name, value, kind in (
         ("bias", bias, bool),

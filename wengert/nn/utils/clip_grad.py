@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from wengert.autograd.engine import mark_written
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.tensor import Tensor, settle, wrap
 
 Tensors = Tensor | Iterable[Tensor]
@@ -105,9 +104,8 @@ def clip_grad_norm(
     foreach: bool | None = None,
 ) -> Tensor:
     """The old name of `clip_grad_norm_`."""
-    warnings.warn(
+    warn(
         "`nn.utils.clip_grad_norm` is now deprecated in favor of `nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=stacklevel(),
     )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)

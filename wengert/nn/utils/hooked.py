@@ -5,12 +5,11 @@ New programs use those of `nn.utils.parametrizations`.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from wengert.functions.random import gaussian
 from wengert.history import modes
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.nn.functional.shared import reshape
 from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
@@ -85,10 +84,9 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     Deprecated in favour of `nn.utils.parametrizations.weight_norm`.
     """
-    warnings.warn(
+    warn(
         "`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
-        stacklevel=stacklevel(),
     )
     hook = WeightNorm(name, -1 if dim is None else dim)
     hook.install(module)

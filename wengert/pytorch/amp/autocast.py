@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import threading
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.functions.device import device
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 
 _state = threading.local()
 _told: set[str] = set()
@@ -81,7 +80,7 @@ def _stack() -> list[autocast]:
 
 def _tell(message: str) -> None:
     if message not in _told:
-        warnings.warn(message, UserWarning, stacklevel=stacklevel())
+        warn(message)
         _told.add(message)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from wengert.dispatch import supposed
 from wengert.dtypes import float32, int32
 from wengert.functions.creation import as_tensor, tensor
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.history.modes import no_grad
 from wengert.history.surroundings import IN_TENSORS
 from wengert.imports import lacking as _lacking
@@ -46,11 +45,7 @@ class GradScaler:
         enabled: bool = True,
     ) -> None:
         if enabled and device != "cpu":
-            warnings.warn(
-                f"GradScaler is enabled, but {device.upper()} is not available. Disabling.",
-                UserWarning,
-                stacklevel=stacklevel(),
-            )
+            warn(f"GradScaler is enabled, but {device.upper()} is not available. Disabling.")
             enabled = False
         if enabled and growth_factor <= 1.0:
             raise AssertionError("The growth factor must be > 1.0.")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from wengert.functions.random import Generator, randperm
-from wengert.history.location import stacklevel
+from wengert.history.location import warn
 from wengert.tensor import Tensor
 
 
@@ -164,10 +163,7 @@ def random_split(
             sizes[i % len(sizes)] += 1
         for i, size in enumerate(sizes):
             if size == 0:
-                warnings.warn(
-                    f"Length of split at index {i} is 0. This might result in an empty dataset.",
-                    stacklevel=stacklevel(),
-                )
+                warn(f"Length of split at index {i} is 0. This might result in an empty dataset.")
         lengths = sizes
     if sum(lengths) != n:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")

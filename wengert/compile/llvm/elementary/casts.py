@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.machine.lanes import Lanes, absolute, of_values, values_of, where
-from wengert.compile.llvm.machine.values import I32, I64, element, part
+from wengert.compile.llvm.machine.values import I32, I64, B, V, element, part
 
-B: TypeAlias = ir.IRBuilder
-V: TypeAlias = ir.Value
 FLOAT32 = np.dtype(np.float32)
 SINGLE, DOUBLE = ir.FloatType(), ir.DoubleType()
 

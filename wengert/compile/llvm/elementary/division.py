@@ -7,15 +7,9 @@ multiply-add, is the quotient as division rounds it (Markstein, 1990).
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
-from llvmlite import ir
-
 from wengert.compile.llvm.machine.lanes import FLOAT32, Lanes, absolute, fma, where
 from wengert.compile.llvm.machine.memory import splat
-
-B: TypeAlias = ir.IRBuilder
-V: TypeAlias = ir.Value
+from wengert.compile.llvm.machine.values import B, V
 
 
 class Inverse:

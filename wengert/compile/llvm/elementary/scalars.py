@@ -31,11 +31,10 @@ from wengert.compile.llvm.machine.lanes import (
     values_of,
     where,
 )
-from wengert.compile.llvm.machine.values import part
+from wengert.compile.llvm.machine.values import B, part
 from wengert.compile.plan.kernel import Unsupported
 from wengert.dtypes import is_number
 
-B: TypeAlias = ir.IRBuilder
 Formula: TypeAlias = Callable[..., Lanes]
 
 

@@ -12,20 +12,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.machine import functions, scratch
 from wengert.compile.llvm.machine.control import Merge, loop, rounds
-from wengert.compile.llvm.machine.values import BIT, BYTE, I32, I64, POINTER, VOID
+from wengert.compile.llvm.machine.values import BIT, BYTE, I32, I64, POINTER, VOID, B, V
 from wengert.compile.plan.plan import Call, Plan, Table
 from wengert.compile.program.bodies import NEAR, Choose, Repeat, Rewind, Until
 from wengert.compile.program.program import Value
-
-B: TypeAlias = ir.IRBuilder
-V: TypeAlias = ir.Value
 
 
 def define(module: ir.Module, step: Call, name: str, bodies: list[ir.Function]) -> ir.Function:

@@ -7,14 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from llvmlite import ir
 
 from wengert.compile.llvm.machine.control import repeat
 from wengert.compile.llvm.machine.memory import offset
-from wengert.compile.llvm.machine.values import I64
+from wengert.compile.llvm.machine.values import I64, B, V
 
-B: TypeAlias = ir.IRBuilder
-V: TypeAlias = ir.Value
 Axis: TypeAlias = tuple[int, tuple[int, ...]]
 """An axis that all arrays have: its extent, and each one's stride along it, in elements."""
 

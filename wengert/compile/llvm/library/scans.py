@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -28,13 +28,10 @@ from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.control import along, fold
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.memory import blend, load, permuted, splat, store
-from wengert.compile.llvm.machine.values import I64, POINTER, VOID, element, number, wide
+from wengert.compile.llvm.machine.values import I64, POINTER, VOID, B, V, element, number, wide
 from wengert.compile.plan.plan import Call, Layout
 from wengert.compile.program.program import Value
 from wengert.rules.reductions import recurrence
-
-B: TypeAlias = ir.IRBuilder
-V: TypeAlias = ir.Value
 
 COMBINED: dict[Any, str] = {
     **{function: ufunc.__name__ for ufunc, function in RUNNING.items()},

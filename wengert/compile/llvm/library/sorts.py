@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -24,12 +24,9 @@ from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.lanes import Lanes, where
 from wengert.compile.llvm.machine.memory import gather, load, offset, one_by_one, splat, store
 from wengert.compile.llvm.machine.scratch import Scratch
-from wengert.compile.llvm.machine.values import BYTE, I32, I64, INTP, POINTER
+from wengert.compile.llvm.machine.values import BYTE, I32, I64, INTP, POINTER, B, V
 from wengert.compile.plan.plan import Call, Layout
 from wengert.compile.program.program import Value
-
-B: TypeAlias = ir.IRBuilder
-V: TypeAlias = ir.Value
 
 RANKED = {2: 32, 4: 64, 8: 128}
 """Elements of a row up to which ranks are counted, by the lanes of a vector of 64-bit integers."""

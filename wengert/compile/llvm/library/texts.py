@@ -12,17 +12,15 @@ import inspect
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.elementary.casts import cast, nonzero
 from wengert.compile.llvm.elementary.scalars import apply
-from wengert.compile.llvm.machine.values import BYTE, I64, POINTER, element, number, stored
+from wengert.compile.llvm.machine.values import BYTE, I64, POINTER, B, element, number, stored
 from wengert.dispatch import Function
-
-B: TypeAlias = ir.IRBuilder
 
 INT, FLOAT, BOOL = np.dtype(np.int64), np.dtype(np.float64), np.dtype(bool)
 CLASSES = {int: INT, float: FLOAT, bool: BOOL}

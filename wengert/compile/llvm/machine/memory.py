@@ -7,7 +7,7 @@ the loop, are neither read nor written, and hold zeros. `lanes` 0 means one elem
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -19,6 +19,8 @@ from wengert.compile.llvm.machine.values import (
     I64,
     POINTER,
     VOID,
+    B,
+    V,
     intrinsic,
     lanes_of,
     like,
@@ -28,9 +30,6 @@ from wengert.compile.llvm.machine.values import (
     stored,
     wide,
 )
-
-B: TypeAlias = ir.IRBuilder
-V: TypeAlias = ir.Value
 
 
 def offset(b: B, pointer: V, elements: V | int, dtype: np.dtype) -> V:

@@ -14,18 +14,14 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from typing import TypeAlias
 
 from llvmlite import ir
 
 from wengert.compile.llvm.machine import host
 from wengert.compile.llvm.machine.control import Merge, counting, loop
 from wengert.compile.llvm.machine.functions import call, internal
-from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID
+from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID, B, V
 from wengert.history import forks, threads
-
-B: TypeAlias = ir.IRBuilder
-V: TypeAlias = ir.Value
 
 NAME = "parallel"
 WORK = ir.FunctionType(VOID, [POINTER, I64])

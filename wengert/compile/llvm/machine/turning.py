@@ -7,16 +7,10 @@ one becomes two by shuffles the other way.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from llvmlite import ir
 
 from wengert.compile.llvm.machine.memory import load, permuted, store, zeros
-from wengert.compile.llvm.machine.values import lanes_of
-
-B: TypeAlias = ir.IRBuilder
-V: TypeAlias = ir.Value
+from wengert.compile.llvm.machine.values import B, V, lanes_of
 
 
 def columns_of(b: B, rows: list[V]) -> list[V]:

@@ -8,12 +8,15 @@ floats in a row.
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.machine.functions import call
+
+B: TypeAlias = ir.IRBuilder
+V: TypeAlias = ir.Value
 
 FLOATS = {2: ir.HalfType(), 4: ir.FloatType(), 8: ir.DoubleType()}
 BIT = ir.IntType(1)

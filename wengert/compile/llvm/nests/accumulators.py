@@ -6,7 +6,7 @@ added in float64, so that its error does not grow with its length.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -14,11 +14,18 @@ from llvmlite import ir
 from wengert.compile.llvm.elementary.casts import cast, is_nan
 from wengert.compile.llvm.elementary.scalars import apply, identity
 from wengert.compile.llvm.machine.memory import blend, folded, splat
-from wengert.compile.llvm.machine.values import I32, I64, element, lanes_of, like, number, wide
+from wengert.compile.llvm.machine.values import (
+    I32,
+    I64,
+    B,
+    V,
+    element,
+    lanes_of,
+    like,
+    number,
+    wide,
+)
 from wengert.compile.plan.kernel import Reduce
-
-B: TypeAlias = ir.IRBuilder
-V: TypeAlias = ir.Value
 
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -43,6 +43,8 @@ from wengert.compile.llvm.machine.values import (
     I64,
     INTP,
     POINTER,
+    B,
+    V,
     element,
     like,
     number,
@@ -70,9 +72,6 @@ from wengert.compile.llvm.nests.schedule import (
 from wengert.compile.llvm.nests.streams import Stream, falling
 from wengert.compile.llvm.nests.traffic import AHEAD, LINE, from_afar, past_caches
 from wengert.compile.plan.kernel import Access, Apply, Const, Index, Kernel, Load, Reduce, Store
-
-B: TypeAlias = ir.IRBuilder
-V: TypeAlias = ir.Value
 
 _INLINE = 160
 """A function of no more instructions becomes part of its caller."""

@@ -9,17 +9,13 @@ in registers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-from llvmlite import ir
 
 from wengert.compile.llvm.machine.turning import load_rows, store_rows
+from wengert.compile.llvm.machine.values import B, V
 from wengert.compile.llvm.nests.schedule import Nest, dtype_of
 from wengert.compile.plan.kernel import Load, Store
-
-B: TypeAlias = ir.IRBuilder
-V: TypeAlias = ir.Value
 
 FEWEST = 2
 """Accesses that are worth a wide one."""
