@@ -80,7 +80,6 @@ def sweep(
     state = modes.current() if modes.special else modes.DEFAULT
     usual = not (recorded or state.anomaly or state.zeros)
     due = watching.due(roots) if watching.WATCHERS and targets is None and usual else None
-    restricted = met is not None or bool(modes.special) or due is not None
     ends: Any = () if targets is None else targets.ends
     step = anomaly.watching(pull) if state.anomaly else pull
     while queue or held is not None:
@@ -95,10 +94,10 @@ def sweep(
             node, g = held, held_g
         held, direct = None, node.direct
         if usual and direct and node.extras is None and g is not None and node not in ends:
-            if direct is True or queue or arrived or restricted or not node.settle(g):
+            if direct is True or queue or arrived or met is not None or modes.special or due:
                 pulled = node.pull(g)
             else:
-                pulled = ()
+                pulled = () if node.settle(g) else node.pull(g)
         else:
             if node.extras is not None:
                 g = hooks.on_outputs(node, g, recorded)

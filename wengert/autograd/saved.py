@@ -18,7 +18,7 @@ from typing import Any
 from wengert.autograd import anomaly
 from wengert.errors import FreedGraphError, InferenceError, ModifiedError
 from wengert.history import modes
-from wengert.history.location import INTERNAL, line_of, user_frame
+from wengert.history.location import line_of, user_frame
 from wengert.history.node import Cell as Cell
 from wengert.history.node import Node, tick
 from wengert.rules.shapes import copy
@@ -53,11 +53,8 @@ class Freed:
     __slots__ = ("at", "code", "stamp")
 
     def __init__(self, frame: FrameType) -> None:
-        self.code = frame.f_code
-        if INTERNAL.get(self.code.co_filename, True):
-            frame = user_frame(frame)
-            self.code = frame.f_code
-        self.at = frame.f_lasti
+        frame = user_frame(frame)
+        self.code, self.at = frame.f_code, frame.f_lasti
         self.stamp = tick()
 
 

@@ -41,24 +41,23 @@ TOLD: ContextVar[bool] = ContextVar("told", default=False)
 
 def user_frame(frame: FrameType) -> FrameType:
     """The nearest frame outward that runs the user's code."""
-    outer: FrameType | None = frame
+    outer: Any = frame
     while outer is not None:
-        file = outer.f_code.co_filename
-        # Asked here, of files that are known: this is a good part of what a write costs.
-        if not (INTERNAL[file] if file in INTERNAL else is_internal(file)):
+        try:  # one look at each file: this is a good part of what a write costs
+            while INTERNAL[outer.f_code.co_filename]:
+                outer = outer.f_back
             return outer
-        outer = outer.f_back
+        except KeyError:
+            is_internal(outer.f_code.co_filename)  # which notes it
+        except AttributeError:  # of None: no frame is left
+            break
     return frame
 
 
 def here() -> tuple[CodeType, int]:
     """The user's current line, as cheaply as it can be kept: a code object and an offset."""
-    frame = sys._getframe(1)
-    code = frame.f_code
-    if INTERNAL.get(code.co_filename, True):
-        frame = user_frame(frame)
-        code = frame.f_code
-    return code, frame.f_lasti
+    frame = user_frame(sys._getframe(1))
+    return frame.f_code, frame.f_lasti
 
 
 def function_of_scipy(frame: FrameType | None) -> str | None:

@@ -54,7 +54,9 @@ class HalfArray(ndarray):
 
 def held(x: Any) -> Any:
     """An array as rules see it: of the class above if its dtype is half precision."""
-    return x.view(HalfArray) if type(x) is ndarray and is_half(x.dtype) else x
+    if type(x) is ndarray and x.dtype.itemsize == 2 and is_half(x.dtype):
+        return x.view(HalfArray)
+    return x
 
 
 def rounded(function: Function, *args: Any, **kwargs: Any) -> Any:
