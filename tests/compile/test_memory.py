@@ -137,10 +137,27 @@ def test_long_loops_are_cut_into_blocks_where_a_budget_asks_for_it(f: Any) -> No
 
 
 def test_a_smaller_budget_cuts_blocks_into_blocks() -> None:
+    def longer(w: Any) -> Any:
+        return wg.fori_loop(0, 5000, lambda i, h: np.tanh(h @ w + i * 1e-3), np.ones(3)).sum()
+
     w = np.eye(3) * 0.5
-    free, tight = wg.compile(wg.grad(scanned)), wg.compile(wg.grad(scanned), memory=900)
+    free, tight = wg.compile(wg.grad(longer)), wg.compile(wg.grad(longer), memory=5000)
     np.testing.assert_allclose(tight(w), free(w), rtol=1e-12)
     assert tight.explain().memory.kinds == 2
+
+
+def test_what_the_body_of_a_loop_works_in_counts() -> None:
+    # Only what lies outside of bodies did, so a budget of half as much was said to be met.
+    def f(x: Any) -> Any:
+        step = lambda i, h: np.tanh(np.cumsum(h)[::-1] * 1e-3 + np.cumsum(x) * i)
+        return wg.fori_loop(0, 5, step, x)
+
+    x = np.ones(10_000)
+    compiled = wg.compile(f)
+    compiled(x)
+    assert compiled.explain().arena >= 2 * x.nbytes
+    with pytest.raises(MemoryError, match="least that it can do with is"):
+        wg.compile(f, memory=x.nbytes)(x)
 
 
 def test_a_loop_in_blocks_is_differentiated_later_too() -> None:
@@ -225,3 +242,30 @@ def test_a_loop_of_unknown_length_keeps_fewer_states_where_a_budget_asks_for_it(
         assert tight.explain().memory.peak <= budget
     with pytest.raises(MemoryError, match="least that it can do with is"):
         wg.compile(wg.grad(last), memory=1000)(w)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 40, 100])
+def test_a_loop_of_unknown_length_has_room_for_few_states_however_long_it_runs(n):
+    # Its derivative took memory for the states of all iterations, whatever the budget.
+    def last(w):
+        step = lambda s: (s[0] + 1, np.tanh(np.sin(s[1] * w)[::-1] + np.cumsum(s[1]) * 1e-4))
+        return wg.while_loop(lambda s: s[0] < n, step, (0, w))[1].sum()
+
+    w = np.linspace(0.5, 1.0, 4000)
+    tight = wg.compile(wg.grad(last), memory=15 * w.nbytes)
+    for _ in range(2):
+        np.testing.assert_allclose(tight(w), wg.grad(last)(w), rtol=1e-10)
+    assert tight.explain().memory.peak <= 15 * w.nbytes
+
+
+def test_second_derivatives_of_a_loop_of_unknown_length_end_where_its_states_find_no_room():
+    def slope(w, n):
+        going, step = lambda s: s[0] < n, lambda s: (s[0] + 1, np.tanh(s[1] * w))
+        run = lambda w: wg.while_loop(going, step, (0, w))[1].sum()
+        return wg.grad(lambda w: (wg.grad(run)(w) ** 2).sum())(w)
+
+    w, n = np.linspace(0.5, 1.0, 4000), wg.tensor(3)
+    tight = wg.compile(slope, memory=30 * w.nbytes)
+    np.testing.assert_allclose(tight(w, n), slope(w, n), rtol=1e-10)
+    with pytest.raises(MemoryError, match=r"there is room for 4, but the loop ran for longer"):
+        tight(w, wg.tensor(300))

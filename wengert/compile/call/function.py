@@ -205,13 +205,14 @@ class CompiledFunction(_Typed[P, R]):
     def explain(self) -> Explanation:
         """The steps of the latest specialization: loops, bytes, operations, share of the time."""
         from wengert.compile.call.report import explain
+        from wengert.compile.plan.planner import memory as working
 
         latest = self._latest()
         statements = len(latest.program.statements)
         memory = latest.memory
         if memory is None and latest.joint is not None:
             kept = sum(v.nbytes for v in latest.program.outputs[latest.results :])
-            arenas = latest.forward.plan.arena + latest.backward.plan.arena
+            arenas = working(latest.forward.plan) + working(latest.backward.plan)
             memory = Memory(kept + arenas)
         return explain(self._named(), latest.forward.plan, statements, self.retraces, memory)
 
@@ -534,7 +535,7 @@ class CompiledFunction(_Typed[P, R]):
         places = {id(x): i for i, x in enumerate(flat) if isinstance(x, Tensor)}
         passed = {k: i for k, i in places.items() if i not in self._static}
         capture = Capture(passed, self._answers(flat), self._varying, self._cuts)
-        capture.trace.kinds = kinds
+        capture.trace.kinds, capture.trace.budgeted = kinds, self.memory is not None
         capture.world.unrolled = self._unrolled
         capture.world.listener = native_listener()
         same = {i: Argument(first) for i, first, _ in _same_memory(flat)}

@@ -60,15 +60,15 @@ class OverBudget(Exception):
 
 def memory_of(program: Program, joint: Joint | None) -> int:
     """The bytes that a program takes; a joint one is cut in two."""
-    from wengert.compile.plan.planner import plan  # not needed to import wengert
+    from wengert.compile.plan.planner import memory, plan  # not needed to import wengert
 
     program = copy.copy(program)
     if joint is None:
-        return plan(finish(program), backend()).arena
+        return memory(plan(finish(program), backend()))
     parts = cut(program, joint)
     kept = sum(v.nbytes for v in parts.saved)
     return kept + sum(
-        plan(finish(part), backend()).arena for part in (parts.forward, parts.backward)
+        memory(plan(finish(part), backend())) for part in (parts.forward, parts.backward)
     )
 
 

@@ -15,6 +15,7 @@ from wengert.compile.call.executable import Executable, aligned, endless
 from wengert.compile.call.memory import Memory
 from wengert.compile.plan.kernel import Apply, Load, Reduce, Store
 from wengert.compile.plan.plan import Call, Loops, Multiply, Plan, Step, numbered
+from wengert.compile.plan.planner import memory as working
 from wengert.compile.program.operations import check
 from wengert.compile.program.program import Statement
 
@@ -137,7 +138,7 @@ def explain(
     """Describe a plan, and measure its steps on ones."""
     shares: Sequence[float | None] = measure(plan) or [None] * len(plan.steps)
     lines = [line_of(step, share) for step, share in zip(plan.steps, shares, strict=True)]
-    return Explanation(name, lines, plan.arena, statements, retraces, memory)
+    return Explanation(name, lines, working(plan), statements, retraces, memory)
 
 
 def measure(plan: Plan) -> list[float] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from typing import Any
 
 from wengert.compile.backend import Backend
 from wengert.compile.plan.group import group
@@ -32,8 +33,13 @@ def plan(program: Program, backend: Backend, *, fuse: bool = True) -> Plan:
 
 def memory(plan: Plan) -> int:
     """The bytes that a plan works in, beside its inputs and results."""
-    inside = [memory(body) for s in plan.steps if isinstance(s, Call) for body in s.bodies]
-    return plan.arena + max(inside, default=0)
+    return plan.arena + max((_inside(s) for s in plan.steps if isinstance(s, Call)), default=0)
+
+
+def _inside(step: Call) -> int:
+    """What a loop or a choice takes; its bodies work in the same memory, one after the other."""
+    function: Any = step.statement.function
+    return max(map(memory, step.bodies)) + function.taken if step.bodies else 0
 
 
 def _planned(program: Program, backend: Backend, fuse: bool) -> Plan:

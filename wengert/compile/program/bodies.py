@@ -73,6 +73,9 @@ class Repeat:
         """The dtype of an argument."""
         return self.body.inputs[1 + k].dtype
 
+    taken = 0
+    """Bytes that machine code takes beside its bodies' and the results."""
+
     @property
     def lasts(self) -> bool:
         """Whether it may run for long, and has to be interruptible."""
@@ -125,6 +128,8 @@ class Choose:
         self.makes = makes
         self.likes: list[Value] = []
 
+    taken = 0
+
     def dtype_of(self, k: int) -> np.dtype[Any]:
         """The dtype of an argument."""
         for body, given in zip(self.bodies, self.given, strict=True):
@@ -151,13 +156,26 @@ ROOM = 1 << 21
 second cache holds, or twice that."""
 
 
+FEW = 16
+"""Of fewer states than that none are kept."""
+
+
 def room(state: list[Value], kinds: int = 0) -> int:
     """How many states of this kind are kept; none if they are large.
 
     They are fewer, the more kinds of blocks a budget asks for.
     """
-    rows = (ROOM >> 5 * kinds) // max(sum(v.nbytes for v in state), 1)
-    return rows if rows >= 16 else 0
+    rows = _fitting(state, kinds)
+    return rows if rows >= FEW else 0
+
+
+def limit(state: list[Value], kinds: int) -> int:
+    """How many states the derivative of a loop of unknown length has within a budget."""
+    return max(_fitting(state, kinds), FEW >> kinds, 2)
+
+
+def _fitting(state: list[Value], kinds: int) -> int:
+    return (ROOM >> 5 * kinds) // max(sum(v.nbytes for v in state), 1)
 
 
 class _Kept:
@@ -191,6 +209,7 @@ class Until(_Kept):
     __name__ = "until"
     lasts = endless = True
     """It may run for ever, and has to be interruptible."""
+    taken = 0
 
     def __init__(self, test: Program, body: Program, carries: int) -> None:
         self.bodies = [test, body]
@@ -231,6 +250,9 @@ class Rewind(_Kept):
     invariants. The results are the final state of the last one. `carries` are how many arrays each
     state is. Of all of these `blocks` are the numbers of those whose first rows were kept. Where
     these are as many as the iterations, and all that the last body reads, that alone is run.
+
+    With a `limit`, machine code has room for so many states, however many iterations there are:
+    those before a few of these, and before all of a stretch, which it runs again from there.
     """
 
     __module__ = "wengert"
@@ -243,6 +265,13 @@ class Rewind(_Kept):
         self.carries = carries
         self.blocks = blocks
         self.keeps = []
+        self.limit: int | None = None
+
+    @property
+    def taken(self) -> int:
+        """The bytes that machine code takes for states, as far as their number is known."""
+        before = sum(v.nbytes for v in self.states[: -self.carries[-1]])
+        return before * (1 + (self.limit or 0))
 
     @property
     def states(self) -> list[Value]:

@@ -10,7 +10,7 @@ loop, so an iteration allocates nothing.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -50,6 +50,8 @@ class Frame(scratch.Scratch):
         self.outputs = list(function.args[len(step.inputs) : -1])
         self.callback = function.args[-1]
         self.states: list[tuple[V, V, int]] = []
+        self.arena = self.room(max(plan.arena for plan in step.bodies))
+        """Where the bodies work, one after the other."""
 
     def _input(self, k: int, x: Any) -> V:
         """The address of an argument; of a number, which a pass put in its place, a constant's."""
@@ -68,7 +70,7 @@ class Frame(scratch.Scratch):
         for k, array in enumerate(plan.constants):
             entries.set(table.constant(k), self.constant(np.asarray(array)))
         entries.set(table.callback, self.callback)
-        entries.set(table.arena, self.room(plan.arena))
+        entries.set(table.arena, self.arena)
         return entries
 
     def run(self, number: int, entries: Entries) -> V:
@@ -164,12 +166,19 @@ def _repeat(frame: Frame, repeat: Repeat) -> None:
     frame.finish(_counted(b, I64(repeat.length), once, breath))
 
 
-def _counted(b: B, length: V, once: Callable[[V], V], breath: Breath | None = None) -> V:
-    """Run `once(number)` so many times, at least once, or until its status is not 0."""
+def _counted(
+    b: B, length: V, once: Callable[[V], V], breath: Breath | None = None, before: Any = None
+) -> V:
+    """Run `once(number)` so many times, at least once, or until its status is not 0.
+
+    So many iterations were `before`, with the same breath.
+    """
     with rounds(b, [I64(0)]) as ((t,), end):
         status = once(t)
         following = b.add(t, I64(1), flags=("nuw", "nsw"))
-        status = status if breath is None else breath.after(following, status)
+        status = (
+            status if breath is None else breath.after(b.add(before or I64(0), following), status)
+        )
         fine = b.icmp_signed("==", status, I32(0))
         end(b.and_(fine, b.icmp_unsigned("<", following, length)), [following])
     return status
@@ -278,18 +287,30 @@ class _Sweep(NamedTuple):
     is_last: bool
 
 
+TOO_LONG = (
+    "The second derivative of wg.while_loop reads the states before all iterations, and within the "
+    "function's budget of memory there is room for {}, but the loop ran for longer. Give it more "
+    "memory, or use wg.fori_loop or wg.scan, whose length is known.\0"
+)
+
+
 class _Rewinding:
     """Writes a `Rewind`: all its loops, or the last one where the states that it reads were kept.
 
-    The states that a loop reads lie part by part, a row for each iteration.
+    The states that a loop reads lie part by part, a row for each iteration of a stretch. That is
+    all of them; or, of two loops within a limit, as many as there is room for. Then the first loop
+    writes down its whole state a few times on its way, and goes again through the iterations of a
+    stretch from the last such mark before it.
     """
 
     def __init__(self, frame: Frame, rewind: Rewind) -> None:
         self.frame, self.rewind, self.b = frame, rewind, frame.b
         self.parts = rewind.states
         self.length = self.b.load(frame.inputs[0], typ=I64, align=8)
-        self.status = frame.room(4)
+        self.status, self.done = frame.room(4), frame.room(8)
         self.b.store(I32(0), self.status, align=4)
+        self.b.store(I64(0), self.done, align=8)
+        self.breath = Breath(frame)
         self.sweeps = list(self._sweeps())
         self.rows: dict[int, V] = {}
 
@@ -310,16 +331,24 @@ class _Rewinding:
             first += n
 
     def emit(self) -> None:
-        b, last = self.b, self.sweeps[-1]
         known, blocks = self._known()
-        self._allocate(known)
-        with b.if_then(b.not_(known)):
-            for j in range(len(self.sweeps) - 1):
-                self._run(j)
-        for k in last.reads & set(blocks):
-            self.rows[k] = b.select(known, blocks[k], self.rows[k])
-        self._run(len(self.sweeps) - 1)
-        self.frame.finish(b.load(self.status, typ=I32, align=4))
+        limit = self.rewind.limit
+        marks = (limit or 0) // 2
+        room = self.length if limit is None else I64(limit - marks)
+        if limit is not None and len(self.sweeps) > 2:
+            room = I64(limit)
+            self._refuse_beyond(room)
+        self._allocate(self.b.select(known, I64(0), room))
+        for k in self.sweeps[-1].reads & set(blocks):
+            self.rows[k] = self.b.select(known, blocks[k], self.rows[k])
+        if limit is None or len(self.sweeps) > 2:
+            with self.b.if_then(self.b.not_(known)):
+                for j in range(len(self.sweeps) - 1):
+                    self._run(j, I64(0), self.length)
+            self._run(len(self.sweeps) - 1, I64(0), self.length)
+        else:
+            self._by_stretches(known, room, I64(marks))
+        self.frame.finish(self.b.load(self.status, typ=I32, align=4))
 
     def _known(self) -> tuple[V, dict[int, V]]:
         """Whether all states that the last loop reads were kept, and where."""
@@ -330,36 +359,101 @@ class _Rewinding:
         known = self.b.icmp_unsigned("<=", self.length, I64(rows))
         return known, dict(zip(blocks, self.frame.inputs[-n:], strict=True))
 
-    def _allocate(self, known: V) -> None:
-        """Take memory for the states before all iterations, as far as they are read."""
-        b, size = self.b, 0
+    def _allocate(self, count: V) -> None:
+        """Take memory for so many states before iterations, as far as they are read."""
         read = sorted(set().union(*(sweep.reads for sweep in self.sweeps)))
+        self.rows = self._rows(read, count)
+
+    def _rows(self, parts: Sequence[int], count: V) -> dict[int, V]:
+        b, size = self.b, 0
         begins = []
-        for k in read:
+        for k in parts:
             begins.append(size)
             size += -(-self.parts[k].nbytes // 8) * 8
-        memory = self.frame.allocated(b.select(known, I64(0), b.mul(self.length, I64(size))))
-        for k, begin in zip(read, begins, strict=True):
-            self.rows[k] = _far(b, memory, b.mul(self.length, I64(begin)))
+        memory = self.frame.allocated(b.mul(count, I64(size)))
+        return {
+            k: _far(b, memory, b.mul(count, I64(begin)))
+            for k, begin in zip(parts, begins, strict=True)
+        }
 
-    def _run(self, j: int) -> None:
-        """All iterations of a loop, if there are any, and those before went well."""
+    # ---- within a limit -------------------------------------------------------------------------
+
+    def _by_stretches(self, known: V, room: V, marks: V) -> None:
+        """The last loop, a stretch at a time from the end, after the first one's part of each."""
+        b, n, first = self.b, self.length, self.sweeps[0]
+        many = b.and_(b.not_(known), b.icmp_signed(">", n, room))
+        apart = b.select(many, b.udiv(b.add(n, b.sub(marks, I64(1))), marks), n)
+        size = b.select(known, n, room)
+        marked = self._rows(range(len(first.state)), b.select(many, marks, I64(0)))
+
+        def mark(number: V) -> None:
+            with b.if_then(b.icmp_unsigned("==", b.urem(number, apart), I64(0))):
+                self._copy_state(marked, b.udiv(number, apart))
+
+        with b.if_then(many):
+            self._run(0, I64(0), n, mark)
+        with b.if_then(b.icmp_signed(">", n, I64(0))), rounds(b, [n]) as ((stop,), end):
+            at = b.udiv(b.sub(stop, I64(1)), apart)
+            since, full = b.mul(at, apart), b.sub(stop, size)
+            start = b.select(b.icmp_signed(">", full, since), full, since)
+            with b.if_then(many):
+                self._copy_state(marked, at, back=True)
+                self._run(0, since, start, lambda number: None)
+            with b.if_then(b.not_(known)):
+                self._run(0, start, stop)
+            self._run(1, start, stop)
+            end(b.and_(self._fine(), b.icmp_signed(">", start, I64(0))), [start])
+
+    def _copy_state(self, rows: dict[int, V], number: V, back: bool = False) -> None:
+        """Write the first loop's state down as a row, or make it what it was."""
+        for k, at in enumerate(self.sweeps[0].state):
+            nbytes = self.parts[k].nbytes
+            row = _far(self.b, rows[k], self.b.mul(number, I64(nbytes)))
+            self.frame.copy(*((at, row) if back else (row, at)), nbytes)
+
+    def _refuse_beyond(self, room: V) -> None:
+        """Of more loops, each reads the states of all before it: there has to be room for them."""
+        b, name = self.b, "python.PyExc_MemoryError"
+        with b.if_then(b.icmp_signed(">", self.length, room), likely=False):
+            error = self.frame.module.globals.get(name)
+            error = error or ir.GlobalVariable(self.frame.module, POINTER, name)
+            text = TOO_LONG.format(self.rewind.limit).encode()
+            told = self.frame.constant(np.frombuffer(text, np.uint8))
+            self.frame.call("python.PyErr_SetString", VOID, [b.load(error, typ=POINTER), told])
+            self.frame.finish(I32(-1))
+
+    # ---- iterations -----------------------------------------------------------------------------
+
+    def _fine(self) -> V:
+        return self.b.icmp_signed("==", self.b.load(self.status, typ=I32, align=4), I32(0))
+
+    def _run(self, j: int, start: V, stop: V, save: Callable[[V], None] | None = None) -> None:
+        """The iterations of a loop between two numbers, if there are any, and all went well.
+
+        The first row is that of the first of them. Before each `save` is called, if it is given.
+        """
         b, sweep = self.b, self.sweeps[j]
+        count = b.sub(stop, start)
 
         def once(t: V) -> V:
-            number = b.sub(b.sub(self.length, I64(1)), t) if j % 2 else t
-            self._save(sweep, number)
+            row = b.sub(b.sub(count, I64(1)), t) if j % 2 else t
+            number = b.add(start, row)
+            if save is None:
+                self._save(sweep, number, row)
+            else:
+                save(number)
             for k in sweep.reads:
                 entry = sweep.entries.table.input(len(sweep.state) + k)
-                sweep.entries.set(entry, self._row(k, number))
+                sweep.entries.set(entry, self._row(k, row))
             return self.frame.run(j, sweep.entries)
 
-        fine = b.icmp_signed("==", b.load(self.status, typ=I32, align=4), I32(0))
-        with b.if_then(b.and_(fine, b.icmp_signed(">", self.length, I64(0)))):
-            status = _counted(b, self.length, once, Breath(self.frame))
+        with b.if_then(b.and_(self._fine(), b.icmp_signed(">", count, I64(0)))):
+            before = b.load(self.done, typ=I64, align=8)
+            status = _counted(b, count, once, self.breath, before)
+            b.store(b.add(before, count), self.done, align=8)
             b.store(status, self.status, align=4)
 
-    def _save(self, sweep: _Sweep, number: V) -> None:
+    def _save(self, sweep: _Sweep, number: V, row: V) -> None:
         """Write down what the state is before an iteration, as far as it is asked for."""
         if sweep.is_last:
             blocks = self.frame.outputs[len(sweep.state) :]
@@ -367,10 +461,10 @@ class _Rewinding:
             return
         for k, at in enumerate(sweep.state, sweep.first):
             if k in self.rows:
-                self.frame.copy(self._row(k, number), at, self.parts[k].nbytes)
+                self.frame.copy(self._row(k, row), at, self.parts[k].nbytes)
 
-    def _row(self, k: int, number: V) -> V:
-        return _far(self.b, self.rows[k], self.b.mul(number, I64(self.parts[k].nbytes)))
+    def _row(self, k: int, row: V) -> V:
+        return _far(self.b, self.rows[k], self.b.mul(row, I64(self.parts[k].nbytes)))
 
 
 def _read(plan: Plan, own: int, before: int) -> set[int]:

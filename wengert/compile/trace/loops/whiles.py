@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.autograd import engine
-from wengert.compile.program.bodies import Rewind, Until, room
+from wengert.compile.program.bodies import Rewind, Until, limit, room
 from wengert.compile.program.program import Program, Statement, Value
 from wengert.compile.trace.arrays.array import Trace
 from wengert.compile.trace.arrays.scopes import Loop, Scope
@@ -289,6 +289,9 @@ def _rewound(
     function = Rewind(
         [*(sweep.body for sweep in chain), back], [*carries, len(begun)], list(blocks)
     )
+    if trace.budgeted:
+        function.limit = limit(function.states[: -len(begun)], trace.kinds)
+        trace.longest = max(trace.longest, function.limit)
     outputs = tuple(Value(v.shape, v.dtype) for v in scope.carries)
     args = (count, *inits, *invariants, *around, *blocks.values())
     statement = Statement(function, args, {}, outputs, *here())
