@@ -1,8 +1,9 @@
 """How the tests are run: on all cores, in full or without the long sweeps, and out of the way.
 
 `pytest` runs what tells within minutes whether something broke. Sweeps that are long by nature (a
-fuzzer at full length, every operator in every dtype) bear the mark `sweep` and run with
-`pytest --full`, as `.ci/run` does; a line at the end says how many were left out.
+fuzzer at full length, every operator in every dtype) bear the mark `sweep`, and those that combine
+all rows of several lists the mark `crossed`: of them it takes each row, in some combination. All
+run with `pytest --full`, as `.ci/run` does; a line at the end says how many were left out.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import shutil
 import signal
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
+
+from tests.sweeps import covering
 
 collect_ignore = ["programs"]
 """What lies here and is no test: programs written for PyTorch, as their authors would run them."""
@@ -126,12 +130,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("full"):
         return
     named = {arg.partition("[")[0] for arg in config.args if "::" in arg}
-    kept, left = [], []
+    kept, crossed = [], defaultdict(list)
     for item in items:
-        long = item.get_closest_marker("sweep") and item.nodeid.partition("[")[0] not in named
-        (left if long else kept).append(item)
-    items[:] = kept
-    count(config, len(left))
+        test = item.nodeid.partition("[")[0]
+        if test in named:
+            kept.append(item)
+        elif not item.get_closest_marker("sweep"):
+            (crossed[test] if item.get_closest_marker("crossed") else kept).append(item)
+    for rows in crossed.values():
+        kept += covering(rows)
+    taken = set(kept)
+    left = len(items) - len(taken)
+    items[:] = [item for item in items if item in taken]
+    count(config, left)
 
 
 def count(config: pytest.Config, left: int) -> None:

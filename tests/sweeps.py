@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -21,3 +22,31 @@ def swept(rows: Mapping[str, Any] | Collection[str], *kept: str) -> list[Any]:
         pytest.param(value, id=name, marks=() if name in kept else mark)
         for name, value in values.items()
     ]
+
+
+def covering(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
+    """Of the combinations of a test's rows, some in which each row of each axis is.
+
+    One for each row of the longest axis, with those rows of the others that were taken least often;
+    then what is still missing, if not all rows are combined with all.
+    """
+    rows = {item: item.callspec.params for item in items}  # type: ignore[attr-defined]
+    axes = {name: {id(row[name]) for row in rows.values()} for name in rows[items[0]]}
+    longest = max(axes, key=lambda name: len(axes[name]))
+    taken: Counter[tuple[str, int]] = Counter()
+    groups: dict[int, list[pytest.Item]] = {}
+    for item in items:
+        groups.setdefault(id(rows[item][longest]), []).append(item)
+
+    def times(item: pytest.Item) -> list[int]:
+        return [taken[name, id(value)] for name, value in rows[item].items() if name != longest]
+
+    def take(item: pytest.Item) -> pytest.Item:
+        taken.update((name, id(value)) for name, value in rows[item].items())
+        return item
+
+    for group in groups.values():
+        yield take(min(group, key=lambda item: sum(times(item))))
+    for item in items:
+        if 0 in times(item):
+            yield take(item)

@@ -211,6 +211,7 @@ def test_yardsticks_need_not_agree():
     )
 
 
+@pytest.mark.crossed
 @needs_a_compiler
 @pytest.mark.parametrize("headers", [True, False], ids=["extension module", "ctypes"])
 @pytest.mark.parametrize("problem", [mlp.SMALL_1, mlp.SMALL_2], ids=str)

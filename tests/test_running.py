@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,12 @@ def test_code_is_made_once_for_all_processes_and_runs(pytestconfig):
 @pytest.mark.parametrize("n", range(3))
 def test_long(n):
     pass
+
+@pytest.mark.crossed
+@pytest.mark.parametrize("letter", "ab")
+@pytest.mark.parametrize("n", range(3))
+def test_all_with_all(n, letter):
+    pass
 """
 
 
@@ -45,7 +52,9 @@ def run(tmp_path):
     """Run some tests with the settings of these, as from a shell, and give what is printed."""
     pytest.importorskip("xdist")
     (tmp_path / "test_some.py").write_text(TESTS, encoding="utf-8")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = sweep\n", encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\nmarkers =\n sweep\n crossed\n", encoding="utf-8"
+    )
     shell = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
     shell["PYTHONDONTWRITEBYTECODE"] = "1"
 
@@ -62,26 +71,32 @@ def run(tmp_path):
 def test_a_plain_run_uses_workers_and_says_what_it_left_out(run):
     said = run()
     assert "worker" in said
-    assert "3 passed" in said
-    assert "3 long sweeps were left out: pytest --full runs them." in said
+    assert "6 passed" in said
+    assert "6 long sweeps were left out: pytest --full runs them." in said
 
 
 def test_a_full_run_leaves_nothing_out(run):
     said = run("--full")
-    assert "6 passed" in said
+    assert "12 passed" in said
     assert "left out" not in said
 
 
 def test_a_file_runs_in_one_process(run):
     said = run("test_some.py")
     assert "worker" not in said
-    assert "3 passed" in said
-    assert "3 long sweeps were left out" in said
+    assert "6 passed" in said
+    assert "6 long sweeps were left out" in said
+
+
+def test_of_combinations_each_row_of_each_list_runs(run):
+    said = run("test_some.py", "-v", "-k", "all_with_all")
+    assert re.findall(r"with_all\[(.*)\] PASSED", said) == ["0-a", "1-b", "2-a"]
 
 
 def test_a_sweep_that_is_named_runs(run):
     assert "3 passed" in run("test_some.py::test_long")
     assert "1 passed" in run("test_some.py::test_long[1]")
+    assert "6 passed" in run("test_some.py::test_all_with_all")
 
 
 def test_what_is_out_of_the_collectors_sight_stays_so_after_a_story():

@@ -379,6 +379,7 @@ def facts(x):
     return *known, x.tolist()
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("base", ["plain", "tracked", "leaf", "a view"])
 @pytest.mark.parametrize("mode", [wg.enable_grad, wg.no_grad, wg.inference_mode])
 @pytest.mark.parametrize("name", VIEWS)

@@ -84,6 +84,7 @@ def test_convolutions_of_random_shapes(seed: int) -> None:
     assert set(kinds(compiled).values()) == {"native"}
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize(
     ("sizes", "kernel", "geometry"),
     [

@@ -442,6 +442,7 @@ def test_an_array_over_an_address(strides: tuple[int, int]) -> None:
 # ---- from programs ------------------------------------------------------------------------------
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("dtype", [F, D], ids=str)
 def test_random_programs_agree_with_numpy(seed: int, dtype: np.dtype) -> None:

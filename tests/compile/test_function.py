@@ -381,6 +381,7 @@ def test_a_gradient_that_a_function_has_taken_itself_is_a_constant_at_every_call
         assert y.requires_grad
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("number", [0.5, 3, True, 2j])
 @pytest.mark.parametrize("x", [1.5, 2, [1.5, 2.0], [1, 2]])
 def test_an_array_of_no_dimensions_counts_as_a_number_beside_a_tensor(x: Any, number: Any) -> None:

@@ -100,6 +100,7 @@ def test_every_length_is_covered_to_the_last_element(n: int, width: int) -> None
 EXTREMES = [0, -0.0, 1, -1, 2.5, -2.5, np.inf, -np.inf, np.nan]
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("dtype", [F2, F4, F8])
 @pytest.mark.parametrize("name", BINARY.split())
 def test_functions_of_two_floats_agree_at_the_extremes(name: str, dtype: np.dtype) -> None:
@@ -110,6 +111,7 @@ def test_functions_of_two_floats_agree_at_the_extremes(name: str, dtype: np.dtyp
     np.testing.assert_array_equal(check(k, x, y, np.empty_like(want)), want)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("dtype", [F2, F4, F8])
 @pytest.mark.parametrize("name", UNARY.split())
 def test_functions_of_one_float_agree_at_the_extremes(name: str, dtype: np.dtype) -> None:
@@ -120,6 +122,7 @@ def test_functions_of_one_float_agree_at_the_extremes(name: str, dtype: np.dtype
     check(k, x, np.empty_like(want), tolerance=1e-3 if dtype == F2 else 1e-6)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
 @pytest.mark.parametrize("name", INTEGER.split())
 def test_functions_of_two_integers_wrap_and_divide_by_zero(name: str, dtype: str) -> None:
@@ -133,6 +136,7 @@ def test_functions_of_two_integers_wrap_and_divide_by_zero(name: str, dtype: str
     np.testing.assert_array_equal(check(k, x, y, np.empty_like(want)), want)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("target", ["?", "i1", "u1", "i4", "u4", "i8", "u8", "f2", "f4", "f8"])
 @pytest.mark.parametrize("source", ["?", "i1", "u2", "i4", "i8", "u8", "f2", "f4", "f8"])
 def test_casts(source: str, target: str) -> None:
@@ -231,6 +235,7 @@ def test_strides(step: int) -> None:
     check(k, normal(n), normal(n * abs(step)))
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("dtype", [F4, F8, np.dtype("i2"), BOOL])
 @pytest.mark.parametrize("shape", [(3, 4), (16, 16), (40, 70), (65, 129), (5, 300)])
 def test_transposed_reads_and_writes(shape: tuple[int, int], dtype: np.dtype) -> None:
@@ -259,6 +264,7 @@ ROWS = {
 }
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("width", [16, 64])
 @pytest.mark.parametrize(
     ("rows", "dtype"),
@@ -279,6 +285,7 @@ def test_elements_of_a_row_are_read_and_written_together(rows: str, dtype: Any, 
     check(k, (10 * x).astype(dtype), (10 * x[::-1]).astype(dtype), width=width)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize(
     ("name", "row", "dtype"),
     [
@@ -462,6 +469,7 @@ def test_what_meets_at_one_place_is_taken_in_order(combine: str, width: int) -> 
 # ---- reductions ----------------------------------------------------------------------------
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("shape", [(1, 1), (3, 10), (64, 10), (4, 64), (7, 100), (2, 5000)])
 @pytest.mark.parametrize("name", ["add", "maximum", "minimum", "argmax", "argmin"])

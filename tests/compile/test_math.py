@@ -141,6 +141,7 @@ def specials(dtype):
     return np.array([sign * size for size in sizes for sign in (1, -1)] + [np.nan], dtype)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("dtype", KINDS, ids=lambda dtype: dtype.__name__)
 @pytest.mark.parametrize("name", sorted(NAMES))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -214,6 +215,7 @@ def test_float64_error_function_against_mpmath(name):
     assert distance.max() <= 2, (x[distance.argmax()], distance.max())
 
 
+@pytest.mark.crossed
 @pytest.mark.skipif(not EXTENDED, reason="the references need extended precision")
 @pytest.mark.parametrize("dtype", KINDS, ids=lambda dtype: dtype.__name__)
 @pytest.mark.parametrize("name", sorted(BINARY - {"logaddexp", "logaddexp2"}))

@@ -97,6 +97,7 @@ SIZES = [
 ]  # fmt: skip
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("add", [False, True])
 @pytest.mark.parametrize("left", ["rows", "columns"])
 @pytest.mark.parametrize("right", ["rows", "columns"])
@@ -114,6 +115,7 @@ def test_our_tiles_in_many_sizes(dtype: Any, left: str, right: str, add: bool) -
         check(out, a, b, old)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("own", [True, False], ids=["tiles", "blas"])
 @pytest.mark.parametrize("dtype", [*FLOATS, np.complex64, np.complex128])
 def test_all_layouts(dtype: Any, own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,6 +132,7 @@ def test_all_layouts(dtype: Any, own: bool, monkeypatch: pytest.MonkeyPatch) -> 
         check(out, a, b)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("own", [True, False], ids=["tiles", "blas"])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_vectors_and_outer_products(dtype: Any, own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,6 +148,7 @@ def test_vectors_and_outer_products(dtype: Any, own: bool, monkeypatch: pytest.M
         check(out, a, b, int(add))
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("own", [True, False], ids=["tiles", "blas"])
 @pytest.mark.parametrize(
     ("left", "right"),
@@ -240,6 +244,7 @@ BLOCKED = [(np.float32, False), (np.float64, True), (np.int32, True), (np.int8, 
 OTHERS = [(dtype, not add) for dtype, add in BLOCKED]
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize(
     ("dtype", "add"), [*BLOCKED, *(pytest.param(*way, marks=pytest.mark.sweep) for way in OTHERS)]
 )

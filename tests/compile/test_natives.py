@@ -65,6 +65,7 @@ RUNNING = {
 }
 
 
+@pytest.mark.crossed
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", RUNNING)
 @pytest.mark.parametrize(("shape", "axis"), SHAPES)
@@ -77,6 +78,7 @@ def test_running_reductions_are_numpys(name: str, shape: Any, axis: int) -> None
         np.testing.assert_allclose(made, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("dtype", [*WHOLE, np.bool_])
 @pytest.mark.parametrize("name", ["cumsum", "cumprod", "maximum", "minimum"])
 def test_running_reductions_of_whole_numbers_are_exact(name: str, dtype: Any) -> None:
@@ -134,6 +136,7 @@ def test_any_strides_and_the_flattened_array() -> None:
         np.testing.assert_allclose(made, expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(("shape", "axis"), SHAPES)
 def test_recurrences_are_those_of_the_loop(shape: Any, axis: int, dtype: Any) -> None:
@@ -165,6 +168,7 @@ def test_a_result_may_go_where_an_argument_lies() -> None:
 # ---- sorts --------------------------------------------------------------------------------------
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("dtype", [*FLOATS, np.float16, *WHOLE, np.bool_])
 @pytest.mark.parametrize("count", [1, 7, 8, 33, 128, 129, 5000])
 def test_orders_are_numpys_stable_ones(count: int, dtype: Any) -> None:
@@ -223,6 +227,7 @@ def test_orders_where_vectors_are_short(monkeypatch: pytest.MonkeyPatch) -> None
 # ---- searches -----------------------------------------------------------------------------------
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int32, np.uint8])
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 8, 100, 1000])

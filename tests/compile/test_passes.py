@@ -771,6 +771,7 @@ def work(program: Program) -> int:
     return sum(s.function not in FREE for s in program.statements)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("name", ONE_BY_ONE)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs_compute_the_same_with_less_work(name, seed):

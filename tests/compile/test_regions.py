@@ -91,6 +91,7 @@ def _cases() -> Iterator[Any]:
         yield pytest.param(name, way, marks=() if soon else pytest.mark.sweep)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize(("name", "way"), list(_cases()))
 def test_derivatives_through_a_checkpoint_are_those_of_eager_mode(name: str, way: str) -> None:
     if way == "batched" and name == "in a branch":

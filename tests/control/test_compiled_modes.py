@@ -131,6 +131,7 @@ def check(loop, transform, *args):
     assert not compiled.retraces
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize(("loop", "way"), QUICK)
 def test_a_loop_in_other_modes_is_one_statement(loop, way):
     check(loop, *WAYS[way])

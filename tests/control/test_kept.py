@@ -140,6 +140,7 @@ def test_no_choice_of_what_is_kept_is_cheaper(seed):
 Y, Z = np.linspace(-1, 1, 40), np.linspace(0, 1, 40)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(
     "body",

@@ -243,6 +243,7 @@ PROGRAMS = (
 )  # fmt: skip
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("number", [1.5, 2.5])
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_what_a_body_writes_outside_is_written_by_each_iteration(make: Any, number: float) -> None:

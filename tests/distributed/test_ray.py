@@ -50,6 +50,7 @@ def stand_in(monkeypatch):
     return desks
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("name", CHECKS)
 def test_actors_do_what_every_engine_must(name, size, stand_in):

@@ -13,6 +13,7 @@ from tests.distributed.checks import CHECKS
 from wengert import distributed as dist
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", CHECKS)
 def test_threads_do_what_every_engine_must(name, size):

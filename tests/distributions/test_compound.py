@@ -253,6 +253,7 @@ def has_formula(p, q):
         return False
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize(
     ("p", "q"), [pair for pair in itertools.product(FAMILIES, repeat=2) if has_formula(*pair)]
 )

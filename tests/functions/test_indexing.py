@@ -221,6 +221,7 @@ def test_equal_extrema_of_a_scatter_share_the_gradient():
 REDUCED = {"sum": np.sum, "mean": np.mean, "prod": np.prod, "amax": np.max, "amin": np.min}
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("include_self", [True, False])
 @pytest.mark.parametrize("reduce", REDUCED)
 def test_what_goes_to_one_place_is_combined(reduce, include_self):
@@ -277,6 +278,7 @@ ALONG = {
 }
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16"])
 @pytest.mark.parametrize("name", ALONG)
 def test_indices_of_few_bits_reach_what_those_of_many_reach(name, dtype):

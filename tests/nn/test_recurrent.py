@@ -8,6 +8,7 @@ from wengert.nn.functional import recurrent, scans
 from wengert.nn.utils import rnn
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU", "relu"])
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("sizes", [[3, 2, 1], [2, 2, 2]], ids=["uneven", "even"])

@@ -29,6 +29,7 @@ def stack(rng, dtype, turned, *shape):
     return rng.standard_normal(shape).astype(dtype)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("turn_a", [False, True])
 @pytest.mark.parametrize("turn_b", [False, True])

@@ -70,6 +70,7 @@ def test_a_star_colouring_leaves_no_path_of_four_with_two_colours(data, order):
                     assert len({colours[v], colours[w], colours[x], colours[y]}) > 2
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("degree", [1.5, 3, 6])
 def test_larger_random_matrices_are_told_too(order, degree):

@@ -315,6 +315,7 @@ def test_an_interrupted_program_ends_at_once_and_alone(seconds):
 # ---- positions -----------------------------------------------------------------------------
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("given", [0, 1, 3, 5])
 def test_an_epoch_can_be_taken_up_in_the_middle(workers, given):

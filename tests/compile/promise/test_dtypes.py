@@ -85,6 +85,7 @@ CASES = [
 ]
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 @pytest.mark.filterwarnings("ignore")
 def test_functions_have_the_dtypes_and_values_of_eager_mode(name: str, dtype: str) -> None:

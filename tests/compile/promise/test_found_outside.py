@@ -42,6 +42,7 @@ FOUND: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("order", ["outside last", "outside first", "in turn"])
 @pytest.mark.parametrize("name", FOUND)
 def test_a_container_that_is_passed_may_be_one_that_is_found_outside(name: str, order: str) -> None:

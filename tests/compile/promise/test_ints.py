@@ -65,6 +65,7 @@ def read(source: str, namespace: dict[str, Any]) -> Any:
     return eval(source, {"np": np, **namespace})  # noqa: S307
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("expression", split(NUMBERS))
 @pytest.mark.parametrize("place", ["argument", "global"])
 def test_an_int_that_changes_is_pythons(expression: str, place: str) -> None:
@@ -86,6 +87,7 @@ def test_an_int_that_changes_is_pythons(expression: str, place: str) -> None:
 KINDS = [*itertools.product(("int8", "float32"), ("tensor", "array")), ("bool", "tensor")]
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("expression", split(ARRAYS))
 @pytest.mark.parametrize(("dtype", "kind"), KINDS)
 def test_an_int_that_changes_meets_arrays_as_in_eager_mode(

@@ -116,6 +116,7 @@ def _programs(name: str, kept: bool) -> str:
     return text
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("kept", [False, True], ids=["returned", "returned and kept"])
 @pytest.mark.parametrize("name", MADE)
 def test_what_a_function_makes_is_another_object_at_each_call(name: str, kept: bool) -> None:

@@ -511,6 +511,7 @@ TEXTS = (
 )
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize(
     "kind", ["float", "np.float64", "np.float32", "np.float16", "np.int64", "np.bool_"]
 )

@@ -98,6 +98,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize(("name", "settings"), SETTINGS.values(), ids=SETTINGS)
 @pytest.mark.parametrize("how", ["set", "whole group"])
 def test_settings_that_are_changed_are_read(name: str, settings: dict[str, Any], how: str) -> None:

@@ -172,6 +172,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("mode", ["enable_grad", "no_grad", "inference_mode"])
 @pytest.mark.parametrize("name", VIEWS)
 def test_returned_views_are_views_to_writes_versions_and_gradients(name: str, mode: str) -> None:
@@ -294,6 +295,7 @@ RESULTS_IN_ORDER = (
 )  # fmt: skip
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("expression", RESULTS_IN_ORDER)
 @pytest.mark.parametrize("layout", ["dense", "transposed"])
 def test_a_result_lies_in_memory_as_in_eager_mode(expression: str, layout: str) -> None:
@@ -341,6 +343,7 @@ CHAINS = {
 }
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("name", (CHAINS))
 @pytest.mark.parametrize("whose", ["own", "argument", "global"])
 def test_a_write_through_a_chain_of_views_arrives(name: str, whose: str) -> None:
@@ -424,6 +427,7 @@ MARKED = {
 LINEAR = nn.Linear(2, 2)
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize("mode", [wg.enable_grad, wg.no_grad, wg.inference_mode])
 @pytest.mark.parametrize("made", MARKED)
 def test_results_have_the_mark_of_the_mode_that_they_were_made_in(made: str, mode: Any) -> None:
