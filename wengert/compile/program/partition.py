@@ -72,7 +72,7 @@ def partition(joint: Program, gradients: list[Value], cotangents: list[Value]) -
     backward = _program(joint, [s for s in joint.statements if s in later], gradients)
     known = {*saved, *cotangents}
     read = [v for v in backward.inputs if v not in known]
-    forward.inputs = [v for v in forward.inputs if v not in cotangents]
+    forward.inputs = [v for v in joint.inputs if v not in cotangents]
     backward.inputs = [*read, *saved, *cotangents]
     return Parts(forward, backward, read, list(saved))
 

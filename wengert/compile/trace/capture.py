@@ -233,7 +233,8 @@ class Capture:
         with watch.aside():
             inputs.adopt({id(g.object) for g in conditions.guards.values()})
             captured.guards = conditions.final()
-            inputs.keep_used(bool(gradients))
+            if captured.joint is None:
+                inputs.without_cotangents()
         captured.begun = inputs.begun
         captured.longest, captured.kinds = self.trace.longest, self.trace.kinds
         for value, bounds in self.trace.counters.items():

@@ -61,7 +61,7 @@ def pull_back(capture: Capture, *results: Any) -> Pulled:
         # there as well, and gets an error if what was saved on the way is overwritten, or freed.
         ends = [GradientEdge(node, 0) for node in nodes if isinstance(node, AccumulateGrad)]
         by = [*(t for _, t in leaves), *own, *ends]
-        gradients = grad(outs, by, gs, allow_unused=True)
+        gradients = grad(outs, by, gs, allow_unused=True) if by else ()
     except FreedGraphError:
         refusal: WengertError = FreedGraphError(
             "Trying to backward through the graph of a compiled function a second time: the "

@@ -251,18 +251,12 @@ class Inputs:
                 self.program.names[value] = f"array_{len(self.places)}"
                 self.places[value] = Known(array)
 
-    def keep_used(self, joint: bool) -> None:
-        """Drop inputs that no statement reads; a derivative's cotangents are all given."""
-        program = self.program
-        used = {v for s in program.statements for v in s.inputs}
-        used |= {*program.outputs, *program.updates, *program.updates.values()}
-        program.inputs = [
-            v
-            for v in program.inputs
-            if v in used
-            or v.bounds is not None  # which it is good for
-            or (joint and isinstance(self.places[v], Cotangent))
-        ]
+    def without_cotangents(self) -> None:
+        """Drop those of a derivative that there is not. All else that was fetched is asked for at
+        each call, though no statement reads it: by being what it is it may have decided something.
+        """
+        inputs = self.program.inputs
+        inputs[:] = [v for v in inputs if not isinstance(self.places[v], Cotangent)]
 
 
 def _equal(a: Any, b: Any) -> bool:
