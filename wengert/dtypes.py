@@ -48,7 +48,7 @@ def get_default_dtype() -> np.dtype[Any]:
 def set_default_dtype(dtype: Any) -> None:
     """Make `dtype`, a floating-point one, the default; TypeError otherwise."""
     global _default
-    if isinstance(dtype, str) or not is_floating(dtype := np.dtype(dtype)):
+    if isinstance(dtype, str) or not is_floating(dtype := stated(dtype)):
         raise TypeError(
             f"only floating-point types are supported as the default dtype, got {dtype}. "
             "Try wengert.float32 or wengert.float64."
@@ -129,7 +129,7 @@ def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
     >>> promote_types(int64, float32)
     dtype('float32')
     """
-    a, b = np.dtype(type1), np.dtype(type2)
+    a, b = stated(type1), stated(type2)
     if a == b:
         return a
     low, high = sorted((a, b), key=lambda dtype: _CATEGORY[dtype.kind])
@@ -162,7 +162,7 @@ def can_cast(from_: Any, to: Any) -> Any:
     >>> can_cast(float64, float32), can_cast(float64, int64)
     (True, False)
     """
-    return _CATEGORY[np.dtype(from_).kind] <= _CATEGORY[np.dtype(to).kind]
+    return _CATEGORY[stated(from_).kind] <= _CATEGORY[stated(to).kind]
 
 
 def result_type(*operands: Any) -> np.dtype[Any]:
@@ -214,6 +214,34 @@ def canonical(dtype: np.dtype[Any]) -> np.dtype[Any]:
 @functools.cache
 def _is_supported(dtype: np.dtype[Any]) -> builtins.bool:
     return dtype.name in _SUPPORTED
+
+
+def stated(dtype: Any) -> np.dtype[Any]:
+    """The dtype that an argument states; TypeError if it states none that tensors have.
+
+    >>> stated(int32), stated("uint8")
+    (dtype('int32'), dtype('uint8'))
+    """
+    try:
+        kind = None if dtype is None else np.dtype(dtype)
+    except TypeError:
+        kind = None
+    if kind is None or not _is_supported(kind):
+        raise no_dtype(dtype)
+    return kind
+
+
+def or_default(dtype: Any) -> np.dtype[Any]:
+    """The dtype that an argument states, the default one if it is None."""
+    return _default if dtype is None else stated(dtype)
+
+
+def no_dtype(dtype: Any) -> TypeError:
+    """What is said of an argument that states no dtype: NumPy takes any class for objects."""
+    what = dtype.__name__ if isinstance(dtype, type) else repr(dtype)
+    return TypeError(
+        f"argument 'dtype' must be a dtype, such as wengert.float64 or wengert.int64, not {what}"
+    )
 
 
 def native(array: Any) -> Any:

@@ -72,3 +72,40 @@ def test_what_adds_up_does_so_in_the_dtype_of_out(name, dtype):
         getattr(lib, name)(lib.tensor([1.5, 2.75, 3.5]), 0, out=out)
         made.append(out.tolist())
     assert made[1] == made[0]
+
+
+TAKES_A_DTYPE = {
+    "type": lambda t, k: t.ones(2).type(k),
+    "to": lambda t, k: t.ones(2).to(k),
+    "zeros": lambda t, k: t.zeros(2, dtype=k),
+    "tensor": lambda t, k: t.tensor([1], dtype=k),
+    "arange": lambda t, k: t.arange(3, dtype=k),
+    "zeros_like": lambda t, k: t.zeros_like(t.ones(2), dtype=k),
+    "sum": lambda t, k: t.ones(2).sum(dtype=k),
+    "cumsum": lambda t, k: t.ones(2).cumsum(0, dtype=k),
+    "softmax": lambda t, k: t.softmax(t.ones(2), 0, dtype=k),
+    "a layer": lambda t, k: t.nn.Linear(2, 2, dtype=k),
+    "Module.to": lambda t, k: t.nn.Linear(2, 2).to(k),
+    "set_default_dtype": lambda t, k: t.set_default_dtype(k),
+    "promote_types": lambda t, k: t.promote_types(k, t.float32),
+    "can_cast": lambda t, k: t.can_cast(k, t.float32),
+    "finfo": lambda t, k: t.finfo(k),
+}
+
+
+@pytest.mark.parametrize("kind", [dict, object, str, list], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("name", TAKES_A_DTYPE)
+def test_a_class_is_no_dtype_though_numpy_takes_it_for_objects(name, kind):
+    # `zeros(2, dtype=dict)` was a tensor of objects; others raised a KeyError from inside.
+    with pytest.raises((TypeError, ValueError)):
+        TAKES_A_DTYPE[name](torch, kind)
+    with pytest.raises(TypeError, match="must be a dtype"):
+        TAKES_A_DTYPE[name](wg, kind)
+
+
+def test_the_class_of_tensors_is_the_type_of_the_default_dtype():
+    for library in (torch, wg):
+        assert library.ones(2).double().type(library.Tensor).dtype == library.float32
+        assert library.ones(2).double().type("torch.Tensor").dtype == library.float32
+    with pytest.raises(RuntimeError, match="device cuda is not available"):
+        wg.ones(2).type("torch.cuda.FloatTensor")

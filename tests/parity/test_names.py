@@ -160,3 +160,12 @@ def test_functions_that_an_absent_name_decorates_say_so_when_they_are_called():
         with pytest.raises(NotImplementedError, match="_pin_memory has no counterpart"):
             torch.ops.aten._pin_memory.default(1)
         assert torch.onnx.is_in_onnx_export() is False
+
+
+def test_ways_to_compute_attention_are_chosen_among_which_was_an_error():
+    with as_torch.installed():
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+    with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH], set_priority=True):
+        pass
+    with pytest.raises(TypeError, match=r"SDPBackend\.MATH"), sdpa_kernel("math"):
+        pass

@@ -192,3 +192,20 @@ def test_a_function_keeps_a_sparse_tensor_for_its_backward(library):
     assert y.tolist() == [[2.0], [4.0], [3.0]]
     assert values.grad.tolist() == [2.0, 2.0, 1.0]
     assert b.grad.tolist() == [[3.0], [3.0], [0.0]]
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda lib: lib.__name__)
+def test_a_function_of_ones_own_takes_sparse_tensors(library):
+    class Product(library.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.a = a
+            return library.mm(a, b)
+
+        @staticmethod
+        def backward(ctx, g):
+            return None, ctx.a.t() @ g
+
+    b = library.ones(3, 2, requires_grad=True)
+    Product.apply(library.eye(3).to_sparse(), b).sum().backward()
+    assert b.grad.tolist() == [[1.0, 1.0]] * 3

@@ -410,9 +410,7 @@ class _Outputs:
     def tie(self, outputs: tuple[Any, ...]) -> list[Any]:
         ctx = self.ctx
         self._check_dirty(outputs)
-        ctx._input_likes = [
-            None if t is None else (t._array.shape, t._array.dtype) for t in self.tensors
-        ]
+        ctx._input_likes = [None if t is None else (t.shape, t.dtype) for t in self.tensors]
         ctx.edges = tuple(e for t, e in zip(self.tensors, self.edges, strict=True) if t is not None)
         ctx.outputs = len(outputs)
         ctx._output_likes = [

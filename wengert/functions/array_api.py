@@ -125,7 +125,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = N
     """`obj` as a tensor: one that is tracked stays so; memory is shared unless `copy`."""
     creation.check_device(device)
     if isinstance(obj, Tensor):
-        wanted = obj.dtype if dtype is None else np.dtype(dtype)
+        wanted = obj.dtype if dtype is None else dtypes.stated(dtype)
         if copy is False and wanted != obj.dtype:
             raise ValueError(f"a copy is needed to make {obj.dtype} {wanted}, and copy=False")
         return cast(obj, wanted) if wanted != obj.dtype else obj.clone() if copy else obj
@@ -215,7 +215,7 @@ def _widened(x: Any, dtype: Any) -> Tensor:
     """The dtype that sums and products are in: integers are added in int64."""
     x = tensor_of(x)
     if dtype is not None:
-        return cast(x, np.dtype(dtype))
+        return cast(x, dtypes.stated(dtype))
     if x.dtype.kind in "bi":
         return cast(x, int64)
     return cast(x, uint64) if x.dtype.kind == "u" else x

@@ -34,9 +34,9 @@ def to_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     elif hasattr(data, "__dlpack__"):
         array = dtypes.native(np.array(np.from_dlpack(data)))
     else:
-        return _from_python(data, None if dtype is None else np.dtype(dtype))
+        return _from_python(data, None if dtype is None else dtypes.stated(dtype))
     if dtype is not None and array.dtype != dtype:
-        if array.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
+        if array.dtype.kind == "c" and dtypes.stated(dtype).kind not in "cb":
             array = array.real
         array = array.astype(dtype)
     return array

@@ -25,7 +25,9 @@ Shape = Any
 
 
 def finish(array: Any, requires_grad: bool = False) -> Tensor:
-    """A new leaf around an array."""
+    """A new leaf around an array, which was made of what a program stated."""
+    if array.dtype.kind in "OSUMm":
+        raise dtypes.no_dtype(array.dtype)
     out = wrap(array)
     if modes.special and modes.current().inference:
         out._origin = INFERENCE
@@ -213,10 +215,10 @@ def factory(make: Callable[..., Any]) -> Callable[..., Tensor]:
 def wanted_dtype(dtype: Any, out: Any) -> np.dtype[Any] | None:
     """The dtype asked for, which must be that of `out` if there is one."""
     if out is None:
-        return None if dtype is None else np.dtype(dtype)
-    if dtype is not None and np.dtype(dtype) != out.dtype:
+        return None if dtype is None else dtypes.stated(dtype)
+    if dtype is not None and dtypes.stated(dtype) != out.dtype:
         raise RuntimeError(
-            f"dtype {np.dtype(dtype)} does not match dtype of out parameter ({out.dtype})"
+            f"dtype {dtypes.stated(dtype)} does not match dtype of out parameter ({out.dtype})"
         )
     return out.dtype
 
@@ -231,7 +233,7 @@ def check_layout(layout: Any) -> None:
 
 def kind(dtype: np.dtype[Any] | None) -> np.dtype[Any]:
     """A dtype, the default one if none was asked for."""
-    return dtypes.get_default_dtype() if dtype is None else dtype
+    return dtypes.or_default(dtype)
 
 
 def _filled(fill: Any, name: str, doc: str) -> Any:

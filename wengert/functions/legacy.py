@@ -60,11 +60,17 @@ def type_name(dtype: np.dtype[Any]) -> str:
 def dtype_of_type(kind: Any) -> np.dtype[Any]:
     """The dtype that a tensor class, its name, or a dtype stands for."""
     if isinstance(kind, str):
-        name = kind.rpartition(".")[2]
+        place, _, name = kind.rpartition(".")
+        if place.endswith("cuda"):
+            creation.check_device("cuda")
+        if name == "Tensor":
+            return dtypes.get_default_dtype()
         if name not in TYPES:
             raise ValueError(f"invalid type: {kind!r}. Use one of {', '.join(TYPES)}, or a dtype.")
         return TYPES[name].dtype
-    return kind.dtype if isinstance(kind, TensorType) else np.dtype(kind)
+    if kind is Tensor:
+        return dtypes.get_default_dtype()
+    return kind.dtype if isinstance(kind, TensorType) else dtypes.stated(kind)
 
 
 def set_default_tensor_type(t: Any) -> None:

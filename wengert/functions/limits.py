@@ -25,7 +25,7 @@ class finfo:
     """
 
     def __init__(self, type: Any = None) -> None:
-        kind = np.dtype(type) if type is not None else dtypes.get_default_dtype()
+        kind = dtypes.stated(type) if type is not None else dtypes.get_default_dtype()
         if not dtypes.is_inexact(kind):
             raise TypeError(
                 f"wengert.finfo() requires a floating point input type, not {kind}. Use "
@@ -55,7 +55,7 @@ class iinfo:
     """
 
     def __init__(self, type: Any) -> None:
-        kind = np.dtype(type)
+        kind = dtypes.stated(type)
         if kind.kind not in "iu":
             raise TypeError(
                 f"wengert.iinfo() requires an integer input type, not {kind}. Use wengert.finfo."

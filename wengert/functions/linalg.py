@@ -401,7 +401,7 @@ def _typed(x: Any, dtype: Any, name: str) -> Tensor:
         )
     if dtype is None:
         return x
-    dtype = np.dtype(dtype)
+    dtype = dtypes.stated(dtype)
     if (dtype.kind == "c") != (x.dtype.kind == "c") or not np.can_cast(x.dtype, dtype):
         raise RuntimeError(
             f"{name}: the dtype of the input ({x.dtype}) should be convertible without narrowing "

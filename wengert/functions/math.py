@@ -389,7 +389,7 @@ def _normalised(record: Function, name: str, input: Any, dim: int | None, dtype:
     if dim is None:
         raise TypeError(f"{name}() needs dim, the dimension whose elements add up; often dim=-1")
     if dtype is not None:
-        input = cast(input, np.dtype(dtype))
+        input = cast(input, dtypes.stated(dtype))
     if not dtypes.is_floating(input.dtype):
         raise _undefined(name, input)
     dim = one_dim(dim, input.ndim)

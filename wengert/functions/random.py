@@ -323,7 +323,7 @@ def _drawn_like(draw: Any, doc: str) -> Any:
         check_device(device)
         check_layout(layout)
         input = tensor_of(input)
-        wanted = np.dtype(dtype) if dtype is not None else input.dtype
+        wanted = dtypes.stated(dtype) if dtype is not None else input.dtype
         return finish(as_array(draw(tuple(input.shape), wanted, generator)), requires_grad)
 
     make.__doc__ = doc

@@ -73,7 +73,7 @@ def _accumulated(input: Any, dtype: Any) -> Tensor:
     if not isinstance(input, Tensor):
         input = tensor_of(input)
     if dtype is not None:
-        return cast(input, np.dtype(dtype))
+        return cast(input, dtypes.stated(dtype))
     return cast(input, dtypes.int64) if input._array.dtype.kind in "biu" else input
 
 
@@ -130,7 +130,7 @@ def mean(
     if not isinstance(input, Tensor):
         input = tensor_of(input)
     if dtype is not None:
-        input = cast(input, np.dtype(dtype))
+        input = cast(input, dtypes.stated(dtype))
     if input._array.dtype.kind in "biu":
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or "
@@ -312,7 +312,7 @@ def norm(
     the sum of a matrix's singular values. At 0 the gradient is 0."""
     input = tensor_of(input)
     if dtype is not None:
-        input = cast(input, np.dtype(dtype))
+        input = cast(input, dtypes.stated(dtype))
     if p == "nuc":
         return nuclear_norm(input, dim, keepdim)
     return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim)

@@ -107,7 +107,7 @@ def view(input: Any, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor
     if len(shape) == 1 and isinstance(shape[0], (np.dtype, type)):
         dtype = shape[0]
     if dtype is not None:
-        return _reinterpreted(input, np.dtype(dtype))
+        return _reinterpreted(input, dtypes.stated(dtype))
     out = reshape(input, *(shape or (size,)))
     array = out._array
     if out._origin is None and kind_of(array).has_layout and array.size:

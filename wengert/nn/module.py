@@ -593,10 +593,8 @@ class Module(StateMethods):
         for argument in args:
             if isinstance(argument, Tensor):
                 dtype = argument._array.dtype
-            elif isinstance(argument, np.dtype) or (
-                isinstance(argument, type) and issubclass(argument, np.generic)
-            ):
-                dtype = np.dtype(argument)
+            elif isinstance(argument, (np.dtype, type)):
+                dtype = dtypes.stated(argument)
             elif not isinstance(argument, bool):
                 device = argument
         check_device(device)
@@ -607,7 +605,7 @@ class Module(StateMethods):
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
                 f"dtype={dtype}"
             )
-        return self._cast(np.dtype(dtype))
+        return self._cast(dtypes.stated(dtype))
 
     def _cast(self, dtype: Any) -> Self:
         change = lambda t: t.to(dtype) if dtypes.is_inexact(t._array.dtype) else t

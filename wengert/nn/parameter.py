@@ -110,7 +110,7 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
         check_device(device)
-        empty = np.empty(0, dtypes.get_default_dtype() if dtype is None else dtype)
+        empty = np.empty(0, dtypes.or_default(dtype))
         return Parameter.__new__(cls, as_tensor(empty), requires_grad)
 
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
@@ -125,7 +125,7 @@ class UninitializedBuffer(_Uninitialized):
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> Any:
         check_device(device)
-        return _sharing(cls, np.empty(0, dtypes.get_default_dtype() if dtype is None else dtype))
+        return _sharing(cls, np.empty(0, dtypes.or_default(dtype)))
 
     def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> None:
         pass

@@ -145,6 +145,9 @@ masked: MaskedTensor as_masked_tensor is_masked_tensor masked_tensor
 multiprocessing: ProcessContext ProcessExitedException ProcessRaisedException SpawnContext
     init_reductions start_processes
 nn: Container LinearCrossEntropyOptions NLLLoss2d factory_kwargs
+nn.attention: WARN_FOR_UNFUSED_KERNELS activate_flash_attention_impl
+    current_flash_attention_impl list_flash_attention_impls register_flash_attention_impl
+    restore_flash_attention_impl
 nn.parallel: DistributedDataParallelCPU
 nn.parameter: UninitializedTensorMixin
 nn.utils.fusion: ConvT LinearT

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.arrays.kind import kind_of
 from wengert.arrays.memory import storage
 from wengert.autograd.misfits import told
@@ -531,7 +532,7 @@ class TensorMethods:
         creation.check_device(device)
         copy = copy or (len(switches) > 1 and switches[1])
         if dtype is not None and self._array.dtype != dtype:
-            return cast(self, np.dtype(dtype))
+            return cast(self, dtypes.stated(dtype))
         return shapes.clone(self) if copy else self
 
     def type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:

@@ -192,7 +192,7 @@ class PReLU(Module):
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
-        dtype = dtypes.get_default_dtype() if dtype is None else dtype
+        dtype = dtypes.or_default(dtype)
         self.weight = Parameter(wrap(np.full(num_parameters, init, dtype)))
 
     def reset_parameters(self) -> None:

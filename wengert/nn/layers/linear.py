@@ -28,7 +28,7 @@ T = TypeVar("T")
 def new_parameter(shape: Any, device: Any = None, dtype: Any = None) -> Parameter:
     """A parameter whose values are still to be drawn."""
     check_device(device)
-    array = np.zeros(shape_of((shape,)), dtypes.get_default_dtype() if dtype is None else dtype)
+    array = np.zeros(shape_of((shape,)), dtypes.or_default(dtype))
     return Parameter(wrap(array))
 
 

@@ -120,7 +120,7 @@ class _Norm(_Scaled):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        kind = dtypes.get_default_dtype() if dtype is None else dtype
+        kind = dtypes.or_default(dtype)
         shapes = {
             **dict.fromkeys(_RUNNING, (num_features, kind)),
             "num_batches_tracked": ((), np.int64),

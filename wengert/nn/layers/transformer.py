@@ -299,5 +299,5 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """The mask that hides later positions: -inf above the diagonal, 0 elsewhere."""
-        dtype = dtypes.get_default_dtype() if dtype is None else np.dtype(dtype)
+        dtype = dtypes.or_default(dtype)
         return wrap(np.triu(np.full((sz, sz), -np.inf, dtype), 1))
