@@ -197,6 +197,17 @@ def test_what_a_body_saved_does_not_outlive_forward_mode():
     assert len(compiled.program.outputs) == 1
 
 
+def test_forward_mode_within_a_body_leaves_no_tensor_behind():
+    # The level is over before the body is: what its history holds was a cycle that lay there still.
+    def f(x):
+        body = lambda i, h: wg.jvp(np.tanh, (h,), (h,))[1]
+        return wg.fori_loop(0, 3, body, x * 1).sum()
+
+    x = wg.tensor([0.5, -0.3, 0.9], requires_grad=True)
+    mine, known = (wg.autograd.grad(g(x), x)[0] for g in (wg.compile(f), f))
+    np.testing.assert_allclose(mine, known, rtol=1e-5)
+
+
 def test_forward_over_reverse_of_a_body_leaves_no_tensor_behind() -> None:
     # A tangent in a body has history, which is never freed: with the tensor that it belongs to it
     # was a cycle, and counted as what outlives the function ("batched by a vmap ... used after").

@@ -226,8 +226,8 @@ class Capture:
         for level in self.trace.levels:
             level.forget()
         self.world.behind.clear()  # it keeps what libraries got, frames among that
-        if self.trace.kinds:
-            gc.collect()  # what runs again keeps objects, and they what was computed: nobody has it
+        if self.trace.homes and any(True for _ in self.born.alive()):
+            gc.collect()  # the history of a body is never freed, and may be a cycle: nobody has it
         captured.writes += back.leaked()
         self.program.outputs += gradients
         with watch.aside():
