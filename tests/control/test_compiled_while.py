@@ -213,3 +213,16 @@ def test_a_while_statement_is_told_of_the_loop_to_write():
 
     with pytest.raises(TracingError, match=r"wg\.while_loop\(condition, body, state\)"):
         doubled(np.ones(3))
+
+
+def test_a_body_whose_branches_and_loops_check_an_index_has_a_derivative():
+    # A loop or a choice that checks something was taken for one that draws random numbers.
+    def f(x, w):
+        def step(state):
+            k, h = state
+            pick = lambda h: h[np.argmax(h)] * np.sin(h)
+            return k + 1, wg.cond(h.sum() > 0, pick, np.cos, h) * w
+
+        return wg.while_loop(lambda s: s[0] < 3, step, (0, x))[1]
+
+    check(f, tensor(3), tensor(3, seed=1))

@@ -322,6 +322,15 @@ def bodies(statement: Statement) -> list[Program]:
     return getattr(statement.function, "bodies", [])
 
 
+def draws(statement: Statement) -> bool:
+    """Whether it draws random numbers, itself or in its bodies: run again, it would draw others.
+
+    What only checks something may run again.
+    """
+    inside = [s for body in bodies(statement) for s in body.statements]
+    return any(map(draws, inside)) if inside else getattr(statement.function, "draws", False)
+
+
 def run(statement: Statement) -> list[Program]:
     """These programs as machine code runs them."""
     function = statement.function

@@ -18,7 +18,7 @@ import numpy as np
 
 from wengert.autograd import forward
 from wengert.compile.program.again import FREE, computed_again, is_cheap
-from wengert.compile.program.bodies import Choose, Repeat
+from wengert.compile.program.bodies import Choose, Repeat, draws
 from wengert.compile.program.program import Program, Statement, Value
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -82,7 +82,7 @@ class Scope:
     @property
     def draws(self) -> bool:
         """Whether the body draws random numbers, once it is closed."""
-        return any(getattr(s.function, "draws", False) for s in self.made.values())
+        return any(map(draws, self.made.values()))
 
     @property
     def lineage(self) -> tuple[Scope, ...]:
