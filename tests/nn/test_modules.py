@@ -412,6 +412,13 @@ def test_settings_of_a_layer_are_those_that_its_class_declares():
     assert copy.deepcopy(pool).stride == 3
 
 
+@pytest.mark.parametrize("wrong", [{"slope": 1.0}, {"inplace": True}])
+def test_what_a_layer_does_not_take_beside_its_input_is_refused(wrong):
+    # Where the settings were passed by position, named arguments of the call were dropped.
+    with pytest.raises(TypeError, match="keyword argument"):
+        wg.nn.LeakyReLU()(wg.ones(2), **wrong)
+
+
 def test_a_layer_whose_function_takes_its_settings_by_name_alone_passes_them_by_name():
     # They were passed by position since layers stopped passing names: every call was a TypeError.
     far = lambda a, b: (a - b).abs().sum(dim=-1)

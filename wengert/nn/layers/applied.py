@@ -87,10 +87,12 @@ class Applied(Module):
     @classmethod
     def _line_up(cls) -> None:
         """Pass the settings by position where they follow the inputs: names take longer."""
-        names, declared = signature(cls._function)[0], set(cls._signature.parameters)
+        (names, defaults), declared = signature(cls._function), set(cls._signature.parameters)
         if "training" in names and "training" not in cls._passed:
             cls._passed += ("training",)
         declared.update(cls._passed)
+        if not cls._passed:
+            cls._inputs, cls._settings = len(names) - len(defaults), staticmethod(_no_settings)
         if any(p.kind is Parameter.KEYWORD_ONLY for p in cls._signature.parameters.values()):
             return
         places = [k for k, name in enumerate(names) if name in declared]
@@ -117,7 +119,7 @@ class Applied(Module):
         return settings
 
     def forward(self, *inputs: Any, **named: Any) -> Tensor:
-        if len(inputs) == self._inputs:
+        if len(inputs) == self._inputs and not named:
             return self._function(*inputs, *self._settings(self))
         settings = {n: getattr(self, n) for n in self._passed}
         return self._function(*inputs, **named, **settings)
@@ -126,6 +128,10 @@ class Applied(Module):
         names = self._signature.parameters if self._shown is None else self._shown
         shown = [f"{n}={getattr(self, n)!r}" for n in names if n != "inplace"]
         return ", ".join([*shown, *(["inplace=True"] if self.__dict__.get("inplace") else [])])
+
+
+def _no_settings(_: Module) -> tuple[Any, ...]:
+    return ()
 
 
 def unusual(module: Module, **usual: Any) -> str:
