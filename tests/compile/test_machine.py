@@ -190,6 +190,24 @@ def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch):
     assert cache.read("anything") is None
 
 
+def test_a_full_disk_is_no_obstacle(tmp_path):
+    resource = pytest.importorskip("resource")  # no file may become longer than a few bytes
+    script = (
+        "import numpy as np, wengert as wg\n"
+        "f = wg.compile(wg.grad(lambda x: np.tanh(x * np.sin(x)).sum()))\n"
+        "print(f(np.zeros(2)), f(np.zeros(2)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "WENGERT_CACHE": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16)),
+    )
+    assert done.stdout == "[0. 0.] [0. 0.]\n", done.stderr
+    assert not [path for path in tmp_path.rglob("*.code") if path.stat().st_size <= 16]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="other folders there")
 def test_the_folder_follows_the_platform(tmp_path, monkeypatch):
     monkeypatch.delenv("WENGERT_CACHE")

@@ -88,15 +88,22 @@ LOOPS = {
     "within another": "wg.fori_loop(0, 10**6, lambda i, y: "
     "wg.fori_loop(0, 10**6, lambda i, y: np.sin(y), y), x)",
 }
+FUNCTIONS = {name: f"wg.compile(lambda x: {loop})" for name, loop in LOOPS.items()}
+# Within so small a budget the way back runs iterations again, for hours.
+FUNCTIONS["in reverse"] = (
+    "wg.compile(wg.grad(lambda x: wg.while_loop(lambda s: s[1] < 10**6, "
+    "lambda s: (np.sin(s[0]) * x, s[1] + 1), (x, 0))[0]), memory='1kB')"
+)
+FUNCTIONS["eagerly"] = "lambda x: wg.while_loop(lambda y: y > 0, lambda y: y * 1, x)"
 
 
-@pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
-def test_a_loop_that_does_not_end_in_time_can_be_interrupted(loop):
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_a_loop_that_does_not_end_in_time_can_be_interrupted(function):
     # It was looked for after a thousand iterations, however long these took; and not at all in a
     # loop of known length, so that no other thread could run either.
     lines = [
         "import _thread, os, threading, time, numpy as np, wengert as wg",
-        f"f = wg.compile(lambda x: {loop})",
+        f"f = {function}",
         "def interrupt():",  # one may come where Python drops it: while the entry is linked, say
         "    while True:",
         "        time.sleep(1)",

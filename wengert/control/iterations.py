@@ -19,7 +19,7 @@ import numpy as np
 from wengert.compile.program.program import Value, values_in
 from wengert.compile.trace.arrays.array import TracedArray
 from wengert.compile.trace.arrays.storage import Storage
-from wengert.compile.trace.loops.memory import traced_in
+from wengert.compile.trace.loops.memory import hold, traced_in
 from wengert.compile.trace.observe.loops import Unrolled
 from wengert.compile.trace.observe.objects import ATOMS, CHANGEABLE, same
 from wengert.compile.trace.world import watch
@@ -386,8 +386,7 @@ class Holes:
 
     def _fill(self, values: list[Value]) -> None:
         for s, value in zip(self.storages, values, strict=True):
-            s.value = value
-            s.writes += 1  # views have to look again
+            hold(s, value)
 
     def check(self, results: list[Any]) -> None:
         read = {v for x in results if (s := storage_of(x)) is not None for v in [s.value]}

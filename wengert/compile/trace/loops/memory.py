@@ -52,6 +52,12 @@ def storage_of(x: Any) -> Storage | None:
     return None if array is None else array.storage
 
 
+def hold(storage: Storage, value: Value) -> None:
+    """Let a memory hold something else."""
+    storage.value = value
+    storage.writes += 1  # views have to look again
+
+
 class More(Exception):
     """A body writes more than was known: it runs again."""
 
@@ -104,7 +110,7 @@ class Memory:
         with self._noted(scope):
             scope.written = {storage: Stood(self.trace, storage) for storage in self.parts}
             for (storage, tensor), x in zip(self.parts.items(), stand_ins, strict=True):
-                _set(storage, array_of(x).value)
+                hold(storage, array_of(x).value)
                 if tensor is not None:
                     _give_history(tensor, x._node)
             yield
@@ -216,7 +222,7 @@ class Stood:
         return {cell: cell.count - self._numbers(cell)[0] for cell in cells}
 
     def put_back(self) -> None:
-        _set(self.storage, self.value)
+        hold(self.storage, self.value)
         for cell in self.counts():
             cell.hold(self._numbers(cell))
         for x, level in self.lacking():
@@ -227,11 +233,6 @@ class Stood:
 
     def _numbers(self, cell: Cell) -> Any:
         return self.cells.get(cell) or Cell().numbers()
-
-
-def _set(storage: Storage, value: Value) -> None:
-    storage.value = value
-    storage.writes += 1  # views have to look again
 
 
 def _give_history(x: Tensor, node: Any) -> None:
