@@ -63,7 +63,8 @@ class Net(nn.Module):
 def training() -> None:
     net = Net(8)
     optimizer = optim.Adam(net.parameters(), lr=1e-3)
-    criterion = nn.CrossEntropyLoss(label_smoothing=0.1)
+    # The order of arguments is that of the class: checkers took weights for `size_average`.
+    criterion = nn.CrossEntropyLoss(wg.ones(2), label_smoothing=0.1)
 
     @wg.compile
     def step(x: Tensor, y: Tensor) -> Tensor:

@@ -72,17 +72,17 @@ class Applied(Module):
     @classmethod
     def _declare(cls, own: dict[str, Any]) -> None:
         kind: Any = Parameter.POSITIONAL_OR_KEYWORD
-        declared = []
+        declared = dict(cls._signature.parameters)  # those of the class above come first
         for name, annotation in own.items():
             if annotation == "KW_ONLY":
                 kind = Parameter.KEYWORD_ONLY
             elif not str(annotation).startswith("ClassVar"):
                 default = vars(cls).get(name, Parameter.empty)
-                declared.append(Parameter(name, kind, default=default, annotation=annotation))
+                declared[name] = Parameter(name, kind, default=default, annotation=annotation)
                 if name in vars(cls) and name not in cls._unpassed:
                     delattr(cls, name)  # instances have it, and buffers are no attributes
-        cls._signature = Signature(declared)
-        cls._passed = tuple(p.name for p in declared if p.name not in cls._unpassed)
+        cls._signature = Signature([*declared.values()])
+        cls._passed = tuple(name for name in declared if name not in cls._unpassed)
 
     @classmethod
     def _line_up(cls) -> None:

@@ -15,15 +15,17 @@ class _Loss(Applied, function=None, shown=""):
 
     _unpassed: ClassVar[frozenset[str]] = frozenset({"size_average", "reduce"})
 
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
-
     def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
         average, reduce = settings.pop("size_average", None), settings.pop("reduce", None)
         if average is not None or reduce is not None:
             settings["reduction"] = reduction_of(average, reduce, settings["reduction"])
         return settings
+
+
+class _Reduced(_Loss, function=None):
+    size_average: bool | None = None
+    reduce: bool | None = None
+    reduction: str = "mean"
 
 
 class _Weighted(_Loss, function=None):
@@ -40,15 +42,15 @@ class _Margin(_Loss, function=None):
     reduction: str = "mean"
 
 
-class MSELoss(_Loss, function=F.mse_loss):
+class MSELoss(_Reduced, function=F.mse_loss):
     """The mean of (input - target)^2."""
 
 
-class L1Loss(_Loss, function=F.l1_loss):
+class L1Loss(_Reduced, function=F.l1_loss):
     """The mean of |input - target|."""
 
 
-class SoftMarginLoss(_Loss, function=F.soft_margin_loss):
+class SoftMarginLoss(_Reduced, function=F.soft_margin_loss):
     """log(1 + exp(-t x)), for t of 1 or -1."""
 
 
@@ -56,12 +58,9 @@ class MultiLabelSoftMarginLoss(_Weighted, function=F.multilabel_soft_margin_loss
     """The mean over classes of the binary cross entropy with logits."""
 
 
-class SmoothL1Loss(_Loss, function=F.smooth_l1_loss):
+class SmoothL1Loss(_Reduced, function=F.smooth_l1_loss):
     """Quadratic within beta, linear outside."""
 
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
     beta: float = 1.0
 
 
@@ -101,22 +100,15 @@ class BCELoss(_Weighted, function=F.binary_cross_entropy):
     """Binary cross entropy of probabilities."""
 
 
-class BCEWithLogitsLoss(_Loss, function=F.binary_cross_entropy_with_logits):
+class BCEWithLogitsLoss(_Weighted, function=F.binary_cross_entropy_with_logits):
     """Binary cross entropy of scores."""
 
-    weight: Tensor | None = None
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
     pos_weight: Tensor | None = None
 
 
-class KLDivLoss(_Loss, function=F.kl_div):
+class KLDivLoss(_Reduced, function=F.kl_div):
     """target (log target - input), for an input of log probabilities."""
 
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
     log_target: bool = False
 
 
@@ -140,13 +132,10 @@ class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss):
     reduction: str = "mean"
 
 
-class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss):
+class HingeEmbeddingLoss(_Margin, function=F.hinge_embedding_loss):
     """x where t = 1, max(0, margin - x) where t = -1."""
 
     margin: float = 1.0
-    size_average: bool | None = None
-    reduce: bool | None = None
-    reduction: str = "mean"
 
 
 class MarginRankingLoss(_Margin, function=F.margin_ranking_loss):
@@ -208,7 +197,7 @@ class MultiMarginLoss(_Loss, function=F.multi_margin_loss):
         return super()._checked(settings)
 
 
-class MultiLabelMarginLoss(_Loss, function=F.multilabel_margin_loss):
+class MultiLabelMarginLoss(_Reduced, function=F.multilabel_margin_loss):
     """Sums of max(0, 1 - (x[j] - x[i])) over target classes j and others i, divided by C."""
 
 

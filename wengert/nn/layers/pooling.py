@@ -13,6 +13,10 @@ from wengert.tensor import Tensor
 class _Windows(Applied, function=None, shown="kernel_size stride padding"):
     """A function of windows, which follow each other without a gap if no stride is given."""
 
+    kernel_size: Any
+    stride: Any = None
+    padding: Any = 0
+
     def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
         if settings["stride"] is None:
             settings["stride"] = settings["kernel_size"]
@@ -32,9 +36,6 @@ class _SizedWindows(_Windows, function=None):
 
 
 class _MaxPool(_Windows, function=None, shown="kernel_size stride padding dilation ceil_mode"):
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
     dilation: Any = 1
     return_indices: bool = False
     ceil_mode: bool = False
@@ -56,17 +57,11 @@ class AvgPool1d(_SizedWindows, function=F.avg_pool1d):
     """The mean of each window of (N, C, L)."""
 
     _n = 1
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
     ceil_mode: bool = False
     count_include_pad: bool = True
 
 
 class _AvgPool(_Windows, function=None):
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
     ceil_mode: bool = False
     count_include_pad: bool = True
     divisor_override: int | None = None
@@ -80,26 +75,23 @@ class AvgPool3d(_AvgPool, function=F.avg_pool3d):
     """The mean of each window of (N, C, D, H, W)."""
 
 
-class AdaptiveAvgPool1d(Applied, function=F.adaptive_avg_pool1d):
+class _Adaptive(Applied, function=None):
+    output_size: Any
+
+
+class AdaptiveAvgPool1d(_Adaptive, function=F.adaptive_avg_pool1d):
     """Means over as many bins as asked for."""
 
-    output_size: Any
 
-
-class AdaptiveAvgPool2d(Applied, function=F.adaptive_avg_pool2d):
+class AdaptiveAvgPool2d(_Adaptive, function=F.adaptive_avg_pool2d):
     """Means over as many bins as asked for, in each of two dimensions."""
 
-    output_size: Any
 
-
-class AdaptiveAvgPool3d(Applied, function=F.adaptive_avg_pool3d):
+class AdaptiveAvgPool3d(_Adaptive, function=F.adaptive_avg_pool3d):
     """Means over as many bins as asked for, in each of three dimensions."""
 
-    output_size: Any
 
-
-class _AdaptiveMaxPool(Applied, function=None, shown="output_size"):
-    output_size: Any
+class _AdaptiveMaxPool(_Adaptive, function=None, shown="output_size"):
     return_indices: bool = False
 
 
@@ -138,10 +130,6 @@ class LPPool3d(_LPPool, function=F.lp_pool3d):
 
 
 class _MaxUnpool(_SizedWindows, function=None):
-    kernel_size: Any
-    stride: Any = None
-    padding: Any = 0
-
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         return super().forward(input, indices, output_size=output_size)
 

@@ -218,6 +218,24 @@ OURS = frozenset(map(str, Path(__file__).parent.glob("*.py")))
 
 # ---- which instructions are rewritten, and how -------------------------------------------------
 
+ASKED: dict[str, tuple[str, int, str, Any]] = {
+    "LOAD_GLOBAL": ("after", 1, "read_global", _first),
+    "LOAD_NAME": ("after", 1, "read_name", _first),
+    "LOAD_FROM_DICT_OR_GLOBALS": ("after", 1, "read_name", _first),
+    "IMPORT_NAME": ("after", 1, "read_module", _first),
+    "LOAD_ATTR": ("instead", 1, "read_attribute", _attribute),
+    "BINARY_SUBSCR": ("instead", 2, "read_item", operator.getitem),
+    "STORE_GLOBAL": ("before", 1, "write_global", _first),
+    "STORE_NAME": ("before", 1, "write_name", _first),
+    "STORE_ATTR": ("alone", 2, "write_attribute", _store_attribute),
+    "STORE_SUBSCR": ("alone", 3, "write_item", _store_item),
+    "DELETE_ATTR": ("alone", 1, "delete_attribute", delattr),
+    "DELETE_SUBSCR": ("alone", 2, "delete_item", operator.delitem),
+}
+"""Instructions of which the observer is told with so many operands, and what takes their place
+where nobody observes: it comes before or after them, instead of them, or alone, and leaves nothing.
+"""
+
 SHOWN: dict[str, tuple[int, str]] = {
     "UNPACK_SEQUENCE": (1, "iterated"),
     "UNPACK_EX": (1, "iterated"),
@@ -321,6 +339,9 @@ class Rewriter:
         if rule is not None:
             yield from rule(step)
             return
+        if step.name in ASKED:
+            yield from self.pattern(step, *ASKED[step.name])
+            return
         count, meaning = SHOWN.get(step.name, (0, ""))
         if count and not (meaning == "truth" and before in _DECIDED):
             yield from self.shown(count, meaning)
@@ -339,6 +360,18 @@ class Rewriter:
         yield Instr("SWAP", 2)
         yield read_item()
 
+    def pattern(
+        self, step: Step, where: str, count: int, meaning: str, original: Any
+    ) -> Iterator[Instr]:
+        if where == "after":
+            yield step.native
+        argument = () if step.name.endswith("_SUBSCR") else (step.arg,)
+        yield from self.asked(count, meaning, original, *argument)
+        if where == "before":
+            yield step.native
+        elif where == "alone":
+            yield Instr("POP_TOP")
+
     def shown(self, count: int, meaning: str, *argument: Any) -> Iterator[Instr]:
         original = caught if meaning == "caught" else _same if not argument else _reversed
         yield from self.asked(count, meaning, original, *argument, cls=Shown)
@@ -355,14 +388,6 @@ class Rewriter:
     def load_const(self, step: Step) -> Iterator[Instr]:
         nested = isinstance(step.arg, CodeType)
         yield Instr("LOAD_CONST", rewritten(step.arg)) if nested else step.native
-
-    def load_global(self, step: Step) -> Iterator[Instr]:
-        yield step.native
-        yield from self.asked(1, "read_global", _first, step.arg)
-
-    def load_name(self, step: Step) -> Iterator[Instr]:
-        yield step.native
-        yield from self.asked(1, "read_name", _first, step.arg)
 
     def load_deref(self, step: Step) -> Iterator[Instr]:
         yield step.native
@@ -384,13 +409,6 @@ class Rewriter:
     def load_from_dict_or_deref(self, step: Step) -> Iterator[Instr]:
         yield from self.load_deref(step)
 
-    def load_from_dict_or_globals(self, step: Step) -> Iterator[Instr]:
-        yield step.native
-        yield from self.asked(1, "read_name", _first, step.arg)
-
-    def load_attr(self, step: Step) -> Iterator[Instr]:
-        yield from self.asked(1, "read_attribute", _attribute, step.arg)
-
     def load_super_attr(self, step: Step) -> Iterator[Instr]:
         yield from self.asked(3, "through_super", _through_super, *step.arg)
 
@@ -398,13 +416,6 @@ class Rewriter:
         yield Instr("COPY", 1)
         yield step.native
         yield from self.asked(2, "imported", _first_of_two, step.arg)
-
-    def import_name(self, step: Step) -> Iterator[Instr]:
-        yield step.native
-        yield from self.asked(1, "read_module", _first, step.arg)
-
-    def binary_subscr(self, step: Step) -> Iterator[Instr]:
-        yield from self.asked(2, "read_item", operator.getitem)
 
     def binary_op(self, step: Step) -> Iterator[Instr]:
         name = step.arg.name.lower()
@@ -448,14 +459,6 @@ class Rewriter:
 
     # Writes.
 
-    def store_global(self, step: Step) -> Iterator[Instr]:
-        yield from self.asked(1, "write_global", _first, step.arg)
-        yield step.native
-
-    def store_name(self, step: Step) -> Iterator[Instr]:
-        yield from self.asked(1, "write_name", _first, step.arg)
-        yield step.native
-
     def delete_global(self, step: Step) -> Iterator[Instr]:
         yield from self.done(0, "delete_global", _nothing, step.arg)
         yield step.native
@@ -471,18 +474,6 @@ class Rewriter:
             yield Instr(LOAD_CELL, step.arg)
             yield from self.done(1, "delete_cell", _nothing, step.arg.name)
         yield step.native
-
-    def store_attr(self, step: Step) -> Iterator[Instr]:
-        yield from self.done(2, "write_attribute", _store_attribute, step.arg)
-
-    def delete_attr(self, step: Step) -> Iterator[Instr]:
-        yield from self.done(1, "delete_attribute", delattr, step.arg)
-
-    def store_subscr(self, step: Step) -> Iterator[Instr]:
-        yield from self.done(3, "write_item", _store_item)
-
-    def delete_subscr(self, step: Step) -> Iterator[Instr]:
-        yield from self.done(2, "delete_item", operator.delitem)
 
     # Calls.
 
