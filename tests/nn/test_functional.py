@@ -152,7 +152,7 @@ SAMPLES = [
         {"g": MAPS, "x": IMAGES, "weight_shape": KERNELS.shape, **CONVOLUTION},
     ),
     (convolution.max_pool, {"x": IMAGES, **WINDOW, "dilation": (1, 1), "out": (3, 6)}),
-    (convolution.sum_pool, {"x": IMAGES, **WINDOW, "out": (3, 6)}),
+    (convolution.sum_pool, {"x": IMAGES, **WINDOW, "dilation": (1, 1), "out": (3, 6)}),
     (convolution.unfold, {"x": IMAGES, **WINDOW, "dilation": (1, 2)}),
     (convolution.pad_with, {"x": X((2, 3)), "before": (1, -1), "after": (0, 2), "value": 7.0}),
     (normalization.standardize, {"x": X((3, 4, 5)), "axes": (1, 2), "eps": 0.1}),

@@ -156,15 +156,20 @@ def _convolved(kind: str) -> list[Call]:
 _unfolding = {"kernel": (2, 3), "stride": (2, 1), "padding": (1, 0), "dilation": (1, 2)}
 _columns = (2, 3 * 6, 3 * 1)
 # Three windows of three along five numbers, and a fourth that only the border makes room for.
-_pool_1d = {"kernel": (3,), "stride": (1,), "padding": (1,), "out": (5,)}
-_pool_2d = {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "out": (3, 2)}
+_pool_1d = {"kernel": (3,), "stride": (1,), "padding": (1,), "dilation": (1,), "out": (5,)}
+_pool_2d = {
+    "kernel": (2, 2),
+    "stride": (2, 2),
+    "padding": (0, 0),
+    "dilation": (1, 1),
+    "out": (3, 2),
+}
 
 
 def _maxima(pool: Call) -> Call:
     """Windows with their maxima, as max_pool's own cotangent is asked."""
     x = distinct(2, 3, 5) if pool is _pool_1d else distinct(2, 5, 4)
-    settings = {"dilation": (1,) * len(pool["kernel"])} | pool
-    return {"condition": x, "target": fixed(convolution.max_pool(x, **settings))} | settings
+    return {"condition": x, "target": fixed(convolution.max_pool(x, **pool))} | pool
 
 
 _spread_1d, _spread_2d = _maxima(_pool_1d), _maxima(_pool_2d)
@@ -178,8 +183,8 @@ WINDOWS: dict[Any, list[Call]] = {
         {"g": normal(*_columns), "x_shape": (2, 3, 4, 5)} | _unfolding
     ),
     convolution.max_pool: [
-        {"x": distinct(2, 3, 5), "dilation": (1,)} | _pool_1d,
-        {"x": distinct(2, 5, 4), "dilation": (1, 1)} | _pool_2d,
+        {"x": distinct(2, 3, 5)} | _pool_1d,
+        {"x": distinct(2, 5, 4)} | _pool_2d,
         {
             "x": distinct(1, 6),
             "kernel": (2,),
@@ -200,6 +205,8 @@ WINDOWS: dict[Any, list[Call]] = {
     convolution.sum_pool: real_and_complex(
         {"x": normal(2, 3, 5)} | _pool_1d,
         {"x": normal(2, 5, 4)} | _pool_2d,
+        {"x": normal(1, 6), "kernel": (2,), "stride": (1,), "padding": (0,)}
+        | {"dilation": (2,), "out": (4,)},
     ),
     convolution.sum_spread: real_and_complex(
         {"g": normal(2, 3, 5), "x_shape": (2, 3, 5)} | _pool_1d,

@@ -354,8 +354,7 @@ transposed(unfold, fold, "Im2Col", "Col2Im")
 # ---- pooling -------------------------------------------------------------------------------
 #
 # A pool's windows are told by (kernel, stride, padding, dilation, out): with ceil_mode the last
-# ones
-# reach beyond the right padding.
+# ones reach beyond the right padding.
 
 
 def _room(
@@ -368,25 +367,32 @@ def _room(
     )
 
 
-def _bordered(
-    x: Any, value: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
-) -> Any:
-    spatial = x.shape[-len(kernel) :]
-    return padded(x, padding, value, _room(spatial, kernel, stride, padding, dilation, out))
+def _bordered(x: Any, value: Any, *windows: Sizes) -> Any:
+    padding = windows[2]
+    return padded(x, padding, value, _room(x.shape[-len(padding) :], *windows))
 
 
-def _emptied(
-    shape: Sizes,
-    dtype: Any,
-    kernel: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    out: Sizes,
-) -> tuple[Any, Any]:
+def _pieces(*windows: Sizes) -> list[Any]:
+    """For each place in the window, in order, the slices that all windows have there."""
+    kernel, stride, _, dilation, out = windows
+    return [window for _, window in _offsets(kernel, stride, dilation, out)]
+
+
+def _pooled(combine: Any, x: Any, border: Any, *windows: Sizes) -> Any:
+    """The numbers of each window combined."""
+    x = _bordered(x, border, *windows)
+    first, *others = _pieces(*windows)
+    result = x[first].copy()
+    for window in others:
+        combine(result, x[window], out=result)
+    return result
+
+
+def _emptied(shape: Sizes, dtype: Any, *windows: Sizes) -> tuple[Any, Any]:
     """Zeros with the border, and the view of them without it."""
-    n = len(kernel)
-    after = _room(shape[-n:], kernel, stride, padding, dilation, out)
+    padding = windows[2]
+    n = len(padding)
+    after = _room(shape[-n:], *windows)
     sizes = [a + s + b for a, s, b in zip(padding, shape[-n:], after, strict=True)]
     result = np.zeros((*shape[:-n], *sizes), dtype)
     return result, result[_inner(shape[-n:], padding)]
@@ -401,31 +407,16 @@ def max_pool(
     x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
 ) -> Any:
     """The largest number of each window; NaN if there is one."""
-    x = _bordered(x, lowest(x.dtype), kernel, stride, padding, dilation, out)
-    result = None
-    for _, window in _offsets(kernel, stride, dilation, out):
-        if result is None:
-            result = x[window].copy()
-        else:
-            np.maximum(result, x[window], out=result)
-    return result
+    return _pooled(np.maximum, x, lowest(x.dtype), kernel, stride, padding, dilation, out)
 
 
-def _winners(
-    condition: Any,
-    target: Any,
-    kernel: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    out: Sizes,
-) -> Any:
+def _winners(condition: Any, target: Any, *windows: Sizes) -> Any:
     """For each place in the window, where it holds the window's (first) maximum."""
-    x = _bordered(condition, lowest(condition.dtype), kernel, stride, padding, dilation, out)
+    x = _bordered(condition, lowest(condition.dtype), *windows)
     nan = target != target
     some_nan = bool(nan.any())
     waiting = np.ones(target.shape, bool)
-    for _, window in _offsets(kernel, stride, dilation, out):
+    for window in _pieces(*windows):
         piece = x[window]
         hit = piece == target
         if some_nan:
@@ -437,15 +428,9 @@ def _winners(
 
 @primitive
 def max_spread(
-    g: Any,
-    condition: Any,
-    target: Any,
-    kernel: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    out: Sizes,
-) -> Any:
+    g: Any, condition: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes, out: Sizes,
+) -> Any:  # fmt: skip
     """`g` put where the maxima `target` of the windows of `condition` came from."""
     result, inner = _emptied(condition.shape, g.dtype, kernel, stride, padding, dilation, out)
     for window, hit in _winners(condition, target, kernel, stride, padding, dilation, out):
@@ -455,15 +440,9 @@ def max_spread(
 
 @primitive
 def max_collect(
-    h: Any,
-    condition: Any,
-    target: Any,
-    kernel: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    out: Sizes,
-) -> Any:
+    h: Any, condition: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes,
+    dilation: Sizes, out: Sizes,
+) -> Any:  # fmt: skip
     """`h` at the places of the maxima: `max_spread` transposed."""
     h = _bordered(h, 0, kernel, stride, padding, dilation, out)
     result = np.zeros(target.shape, h.dtype)
@@ -510,27 +489,22 @@ transposed(
 
 
 @primitive
-def sum_pool(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes) -> Any:
+def sum_pool(
+    x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
+) -> Any:
     """The sum of each window."""
-    ones = (1,) * len(kernel)
-    x = _bordered(x, 0, kernel, stride, padding, ones, out)
-    result = None
-    for _, window in _offsets(kernel, stride, ones, out):
-        if result is None:
-            result = x[window].copy()
-        else:
-            result += x[window]
-    return result
+    return _pooled(np.add, x, 0, kernel, stride, padding, dilation, out)
 
 
 @primitive
 def sum_spread(
-    g: Any, x_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes
-) -> Any:
+    g: Any, x_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
+    out: Sizes,
+) -> Any:  # fmt: skip
     """`g` added to every place of its window: `sum_pool` transposed."""
-    ones = (1,) * len(kernel)
-    result, inner = _emptied(x_shape, g.dtype, kernel, stride, padding, ones, out)
-    for _, window in _offsets(kernel, stride, ones, out):
+    windows = kernel, stride, padding, dilation, out
+    result, inner = _emptied(x_shape, g.dtype, *windows)
+    for window in _pieces(*windows):
         result[window] += g
     return np.ascontiguousarray(inner)
 

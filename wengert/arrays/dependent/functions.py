@@ -503,34 +503,23 @@ def _convolution_weight(
     return dependent(origins, value, names.reshape(*value.shape[:2], *(1,) * len(spatial)))
 
 
-def _pooled(
-    origins: Dependence, ids: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, out: Any
-) -> Any:
-    ids = c._bordered(ids, 0, kernel, stride, padding, dilation, out)
+def _pooled(origins: Dependence, ids: Any, *windows: Any) -> Any:
+    ids = c._bordered(ids, 0, *windows)
     names: Any = np.zeros((), np.int64)
-    for _, window in c._offsets(kernel, stride, dilation, out):
+    for window in c._pieces(*windows):
         names = origins.either(names, ids[window])
     return names
 
 
-def _unpooled(
-    origins: Dependence,
-    g: Any,
-    shape: Any,
-    kernel: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    out: Any,
-) -> Any:
-    places = c._bordered(_places(shape), 0, kernel, stride, padding, dilation, out)
-    pieces = [places[window] for _, window in c._offsets(kernel, stride, dilation, out)]
+def _unpooled(origins: Dependence, g: Any, shape: Any, *windows: Any) -> Any:
+    places = c._bordered(_places(shape), 0, *windows)
+    pieces = [places[window] for window in c._pieces(*windows)]
     return _added(origins, np.stack(pieces), ids_of(g), shape)
 
 
-@means(c.max_pool)
-def _max_pool(origins: Dependence, x: Any, *windows: Any) -> Any:
-    return dependent(origins, c.max_pool(x.value, *windows), _pooled(origins, x.ids, *windows))
+@pattern(c.max_pool, c.sum_pool)
+def _pool(function: Any, origins: Dependence, x: Any, *windows: Any) -> Any:
+    return dependent(origins, function(x.value, *windows), _pooled(origins, x.ids, *windows))
 
 
 @means(c.max_collect)
@@ -545,21 +534,10 @@ def _max_spread(origins: Dependence, g: Any, condition: Any, target: Any, *windo
     return dependent(origins, value, _unpooled(origins, g, value.shape, *windows))
 
 
-@means(c.sum_pool)
-def _sum_pool(origins: Dependence, x: Any, kernel: Any, stride: Any, padding: Any, out: Any) -> Any:
-    value = c.sum_pool(x.value, kernel, stride, padding, out)
-    ones = (1,) * len(kernel)
-    return dependent(origins, value, _pooled(origins, x.ids, kernel, stride, padding, ones, out))
-
-
 @means(c.sum_spread)
-def _sum_spread(
-    origins: Dependence, g: Any, shape: Any, kernel: Any, stride: Any, padding: Any, out: Any
-) -> Any:
-    value = c.sum_spread(g.value, shape, kernel, stride, padding, out)
-    ones = (1,) * len(kernel)
-    names = _unpooled(origins, g, shape, kernel, stride, padding, ones, out)
-    return dependent(origins, value, names)
+def _sum_spread(origins: Dependence, g: Any, shape: Any, *windows: Any) -> Any:
+    value = c.sum_spread(g.value, shape, *windows)
+    return dependent(origins, value, _unpooled(origins, g, shape, *windows))
 
 
 @means(np.convolve)

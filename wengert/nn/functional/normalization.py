@@ -349,7 +349,8 @@ def local_response_norm(
     squares = reshape(input * input, (n, 1, c, math.prod(spatial)))
     after = (size - 1) // 2
     wide = apply(convolution.pad_with, squares, (size // 2, 0), (after, 0), 0)
-    sums = apply(convolution.sum_pool, wide, (size, 1), (1, 1), (0, 0), (c, wide.shape[3]))
+    windows = (size, 1), (1, 1), (0, 0), (1, 1), (c, wide.shape[3])
+    sums = apply(convolution.sum_pool, wide, *windows)
     divisor = reshape(sums * (alpha / size) + k, (n, c, *spatial)) ** beta
     return input / divisor
 

@@ -410,13 +410,13 @@ def _avg_pool(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Tensor:
-    x, lone = _batched(input, n, f"avg_pool{n}d", "bc")
-    kernel, stride, padding, _, out = _pool_geometry(
-        x, n, kernel_size, stride, padding, 1, ceil_mode, f"avg_pool{n}d"
-    )
+    name = f"avg_pool{n}d"
+    x, lone = _batched(input, n, name, "bc")
+    geometry = _pool_geometry(x, n, kernel_size, stride, padding, 1, ceil_mode, name)
+    kernel, stride, padding, _, out = geometry
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
-    total = apply(rules.sum_pool, x, kernel, stride, padding, out)
+    total = apply(rules.sum_pool, x, *geometry)
     spatial = x._array.shape[2:]
     if divisor_override:
         result = total / divisor_override

@@ -58,9 +58,9 @@ class Pool:
 
 
 def _pool(step: Call, names: str, arrays: str, wide: str) -> Pool | None:
-    """The pool of a step, or None where there is no code for it. `arrays` names its arrays, the
-    result last; `wide` is the one that windows slide over."""
-    given = arguments(step, names)
+    """The pool of a step, or None where there is no code for it. `names` are of what comes before
+    the windows, `arrays` of its arrays, the result last; `wide` is what windows slide over."""
+    given = arguments(step, f"{names} kernel stride padding dilation out")
     position = {value: place for place, value in enumerate(step.inputs)}
     *inputs, result = arrays.split()
     if len(step.outputs) != 1 or any(given[name] not in position for name in inputs):
@@ -182,11 +182,11 @@ def _places(pool: Pool) -> list[tuple[int, int]]:
 # ---- the pools ----------------------------------------------------------------------------------
 
 
-def _reduced(names: str, border: Callable[[np.dtype], Any], function: str) -> Native:
+def _reduced(border: Callable[[np.dtype], Any], function: str) -> Native:
     """Each window's numbers combined by a function."""
 
     def described(step: Call) -> Pool | None:
-        return _pool(step, names, "x result", "x")
+        return _pool(step, "x", "x result", "x")
 
     def define(module: Any, step: Call) -> Any:
         pool = described(step)
@@ -414,9 +414,7 @@ class _Spreading:
         return v.builder.fadd(share, old)
 
 
-NATIVES[rules.max_pool] = _reduced("x kernel stride padding dilation out", _lowest, "maximum")
-NATIVES[rules.sum_pool] = _reduced("x kernel stride padding out", lambda _: 0, "add")
-NATIVES[rules.max_spread] = _spread(
-    "g condition target kernel stride padding dilation out", "g condition target result"
-)
-NATIVES[rules.sum_spread] = _spread("g shape kernel stride padding out", "g result")
+NATIVES[rules.max_pool] = _reduced(_lowest, "maximum")
+NATIVES[rules.sum_pool] = _reduced(lambda _: 0, "add")
+NATIVES[rules.max_spread] = _spread("g condition target", "g condition target result")
+NATIVES[rules.sum_spread] = _spread("g shape", "g result")

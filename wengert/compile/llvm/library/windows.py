@@ -70,7 +70,7 @@ def arguments(step: Call, names: str) -> dict[str, Any]:
 def axes(given: dict[str, Any], sizes: Pair, kernel: Pair, out: Pair) -> tuple[Axis, Axis]:
     """The two sides of the windows of a step, by its arguments."""
     stride, padding = pair(given["stride"], 1), pair(given["padding"], 0)
-    dilation = pair(given.get("dilation", (1, 1)), 1)
+    dilation = pair(given["dilation"], 1)
     rows, columns = map(Axis, sizes, kernel, stride, padding, dilation, out)
     return rows, columns
 
