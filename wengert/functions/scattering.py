@@ -76,11 +76,14 @@ def _source(src: Any, input: Tensor, axis: int, places: Any, name: str) -> Tenso
     return src[tuple(slice(n) for n in places.shape)]
 
 
-def _lifted(operation: Any, input: Tensor, dim: int, index: Any, src: Any) -> Tensor:
+def _lifted(
+    scatter: Any, input: Tensor, dim: int, index: Any, src: Any, *rest: Any, **named: Any
+) -> Tensor:
     """A scatter into a number, as one into a vector of one element."""
     one_dim(dim, input.ndim)
     src = src.reshape(1) if isinstance(src, Tensor) and not src.ndim else src
-    return operation(input.reshape(1), np.atleast_1d(array_of(index)), src).reshape(())
+    places = np.atleast_1d(array_of(index))
+    return scatter(input.reshape(1), 0, places, src, *rest, **named).reshape(())
 
 
 @takes_out
@@ -99,7 +102,7 @@ def scatter(
     input = tensor_of(input)
     src = value if src is None else src
     if not input.ndim:
-        return _lifted(lambda x, i, s: scatter(x, 0, i, s, reduce=reduce), input, dim, index, src)
+        return _lifted(scatter, input, dim, index, src, reduce=reduce)
     axis, places = check_index("scatter", input, dim, index)
     if reduce is not None:
         return scatter_reduce(
@@ -118,7 +121,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Tensor:
     """`out[index[i][j]][j] += src[i][j]` for dim 0: `gather` transposed, added to `input`."""
     input = tensor_of(input)
     if not input.ndim:
-        return _lifted(lambda x, i, s: scatter_add(x, 0, i, s), input, dim, index, src)
+        return _lifted(scatter_add, input, dim, index, src)
     axis, places = check_index("scatter_add", input, dim, index)
     return input + _scatter_add(
         _source(src, input, axis, places, "scatter_add"), places, tuple(input.shape), axis
@@ -139,13 +142,7 @@ def scatter_reduce(
     """
     input = tensor_of(input)
     if not input.ndim:
-        return _lifted(
-            lambda x, i, s: scatter_reduce(x, 0, i, s, reduce, include_self=include_self),
-            input,
-            dim,
-            index,
-            src,
-        )
+        return _lifted(scatter_reduce, input, dim, index, src, reduce, include_self=include_self)
     if reduce not in (_SUM, _MEAN, _PROD, _AMAX, _AMIN):
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
@@ -276,9 +273,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     """`input` with alpha times the slices of `source` added at the slices that `index` names."""
     input = tensor_of(input)
     if not input.ndim:
-        return _lifted(
-            lambda x, i, s: index_add(x, 0, i, s, alpha=alpha), input, dim, index, source
-        )
+        return _lifted(index_add, input, dim, index, source, alpha=alpha)
     axis, places = check_index("index_add", input, dim, index)
     if source.dtype != input.dtype:
         raise RuntimeError(
@@ -302,7 +297,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Tensor:
     """`input` with the slices that `index` names replaced by those of `source`."""
     input = tensor_of(input)
     if not input.ndim:
-        return _lifted(lambda x, i, s: index_copy(x, 0, i, s), input, dim, index, source)
+        return _lifted(index_copy, input, dim, index, source)
     one_dtype("index_copy", (input, source))
     axis, places = check_index("index_copy", input, dim, index)
     return _put(input, _rows(input, axis, places), value_for(source, input))
@@ -313,7 +308,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Tensor:
     """`input` with the slices that `index` names filled with a number."""
     input = tensor_of(input)
     if not input.ndim:
-        return _lifted(lambda x, i, s: index_fill(x, 0, i, value), input, dim, index, value)
+        return _lifted(lambda x, d, i, _: index_fill(x, d, i, value), input, dim, index, value)
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
             "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
@@ -336,13 +331,7 @@ def index_reduce(
     """
     input = tensor_of(input)
     if not input.ndim:
-        return _lifted(
-            lambda x, i, s: index_reduce(x, 0, i, s, reduce, include_self=include_self),
-            input,
-            dim,
-            index,
-            source,
-        )
+        return _lifted(index_reduce, input, dim, index, source, reduce, include_self=include_self)
     axis, places = check_index("index_reduce", input, dim, index)
     places = np.reshape(places, [-1 if d == axis else 1 for d in range(input.ndim)])
     return scatter_reduce(

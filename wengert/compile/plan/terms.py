@@ -188,14 +188,7 @@ class Draft:
 
     def _used(self) -> list[Term]:
         """All terms that stores depend on."""
-        seen: dict[Term, None] = {}
-        todo = [t for w in self.writings for t in (w.term, *w.args)]
-        while todo:
-            term = todo.pop()
-            if term not in seen:
-                seen[term] = None
-                todo.extend(term.args)
-        return list(seen)
+        return _below(*[t for w in self.writings for t in (w.term, *w.args)])
 
     def _nest(self) -> tuple[list[int], list[int]]:
         """The loops over rows and those within a row, in the order of memory, merged."""
@@ -387,13 +380,13 @@ class _Cut:
         return Access(number, strides, address.offset, indices)
 
 
-def _below(term: Term) -> list[Term]:
-    """A term and all that it depends on."""
+def _below(*terms: Term) -> list[Term]:
+    """Terms and all that they depend on."""
     seen: dict[Term, None] = {}
-    todo = [term]
+    todo = [*terms]
     while todo:
-        t = todo.pop()
-        if t not in seen:
-            seen[t] = None
-            todo.extend(t.args)
+        term = todo.pop()
+        if term not in seen:
+            seen[term] = None
+            todo.extend(term.args)
     return list(seen)

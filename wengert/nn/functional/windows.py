@@ -117,12 +117,7 @@ def _conv(n: int) -> Any:
         """
         x, lone = _batched(input, n, f"conv{n}d")
         stride, dilation = sizes(stride, n, "stride"), sizes(dilation, n, "dilation")
-        kernel = weight._array.shape[2:]
-        if len(kernel) != n:
-            raise RuntimeError(
-                f"Expected {n + 2}-dimensional weight, (out, in/groups, *kernel), for "
-                f"{n + 2}-dimensional input, but got a weight of size {list(weight.shape)}"
-            )
+        kernel = _kernel(weight, n, "out, in/groups")
         if isinstance(padding, str):
             x, padding = _named_padding(x, padding, kernel, stride, dilation)
         padding = sizes(padding, n, "padding")
@@ -149,6 +144,24 @@ def _batched(input: Tensor, n: int, name: str, refused: str = "") -> tuple[Tenso
             f"of size: {list(input.shape)}. input[None] adds a dimension."
         )
     return (input[None], True) if ndim == n + 1 else (input, False)
+
+
+def _kernel(weight: Tensor, n: int, channels: str) -> Sizes:
+    kernel: Sizes = weight._array.shape[2:]
+    if len(kernel) != n:
+        raise RuntimeError(
+            f"Expected {n + 2}-dimensional weight, ({channels}, *kernel), for "
+            f"{n + 2}-dimensional input, but got a weight of size {list(weight.shape)}"
+        )
+    return kernel
+
+
+def _check_bias(bias: Tensor | None, weight: Tensor, outputs: int) -> None:
+    if bias is not None and bias._array.shape != (outputs,):
+        raise RuntimeError(
+            f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional with "
+            f"{outputs} elements, but got bias of size {list(bias.shape)} instead"
+        )
 
 
 def _named_padding(
@@ -194,11 +207,7 @@ def _check_conv(
         raise RuntimeError("non-positive stride is not supported")
     if any(p < 0 for p in padding):
         raise RuntimeError("negative padding is not supported")
-    if bias is not None and bias._array.shape != (w[0],):
-        raise RuntimeError(
-            f"Given weight of size {list(w)}, expected bias to be 1-dimensional with {w[0]} "
-            f"elements, but got bias of size {list(bias.shape)} instead"
-        )
+    _check_bias(bias, weight, w[0])
     room = [s + 2 * p for s, p in zip(shape[2:], padding, strict=True)]
     needed = [d * (k - 1) + 1 for k, d in zip(w[2:], dilation, strict=True)]
     if any(r < m for r, m in zip(room, needed, strict=True)):
@@ -234,12 +243,7 @@ def _conv_transpose(n: int) -> Any:
         padding, extra = sizes(padding, n, "padding"), sizes(output_padding, n, "output_padding")
         one_dtype(f"conv_transpose{n}d", (input, weight, bias))
         check_positive(f"conv_transpose{n}d", stride=stride, dilation=dilation, groups=groups)
-        kernel = weight._array.shape[2:]
-        if len(kernel) != n:
-            raise RuntimeError(
-                f"Expected {n + 2}-dimensional weight, (in, out/groups, *kernel), for "
-                f"{n + 2}-dimensional input, but got a weight of size {list(weight.shape)}"
-            )
+        kernel = _kernel(weight, n, "in, out/groups")
         if weight._array.shape[0] != x._array.shape[1]:
             raise RuntimeError(
                 f"Given transposed=1, weight of size {list(weight.shape)}, expected "
@@ -259,11 +263,7 @@ def _conv_transpose(n: int) -> Any:
             )
         )
         shape = (x._array.shape[0], weight._array.shape[1] * groups, *spatial)
-        if bias is not None and bias._array.shape != shape[1:2]:
-            raise RuntimeError(
-                f"Given weight of size {list(weight.shape)}, expected bias to be 1-dimensional "
-                f"with {shape[1]} elements, but got bias of size {list(bias.shape)} instead"
-            )
+        _check_bias(bias, weight, shape[1])
         out = apply(rules.convolution_input, x, weight, shape, stride, padding, dilation, groups)
         if bias is not None:
             out = out + reshape(bias, (-1, *(1,) * n))

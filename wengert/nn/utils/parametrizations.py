@@ -127,6 +127,13 @@ class _SpectralNorm(Module):
         return value  # that its norm is 1 is for whoever assigns it to see to
 
 
+def _tensor_of(module: Module, name: str) -> Tensor:
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    return weight
+
+
 def spectral_norm(
     module: Module,
     name: str = "weight",
@@ -139,9 +146,7 @@ def spectral_norm(
     That is estimated by power iteration, one step for each forward pass in training. `dim` counts
     the outputs: 1 for transposed convolutions, else 0, unless given.
     """
-    weight = getattr(module, name, None)
-    if not isinstance(weight, Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    weight = _tensor_of(module, name)
     dim = output_dim(module) if dim is None else dim
     normalized = _SpectralNorm(weight, n_power_iterations, dim, eps)
     return parametrize.register_parametrization(module, name, normalized)
@@ -217,9 +222,7 @@ def orthogonal(
     weight = Q exp(A), with A = X - X^T skew-symmetric and Q where it began, or Cayley's map of A
     for `orthogonal_map="cayley"`. Householder reflections are not available.
     """
-    weight = getattr(module, name, None)
-    if not isinstance(weight, Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    weight = _tensor_of(module, name)
     if weight.ndim < 2:
         raise ValueError(
             f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions."
