@@ -203,7 +203,8 @@ def renamed() -> Iterator[tuple[Path, str]]:
 
 def attached() -> set[str]:
     """The names that Tensor has from elsewhere than its own file."""
-    return set(vars(wg.Tensor)) - own() - {"__annotations__", "__module__"}
+    # Copies and pickles leave `__slotnames__` there, whoever made one before.
+    return set(vars(wg.Tensor)) - own() - {"__annotations__", "__module__", "__slotnames__"}
 
 
 def own() -> set[str]:
