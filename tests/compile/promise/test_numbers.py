@@ -70,12 +70,11 @@ PLACES: dict[str, tuple[str, str]] = {
     ),
 }
 
-KEPT = [f"{value} in {place}" for place in PLACES for value in VALUES]
 
-
-@pytest.mark.parametrize("case", (KEPT))
-def test_a_number_is_read_again(case: str) -> None:
-    value, place = case.split(" in ", 1)
+@pytest.mark.crossed
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_number_is_read_again(place: str, value: str) -> None:
     text, change = PLACES[place]
     old, new, use = VALUES[value]
     before, _, rest = text.partition("{at ")
@@ -168,12 +167,10 @@ PAIRS: dict[str, tuple[Any, Any]] = {
 }
 
 
-EQUAL = [f"{p} in {at}" for p in PAIRS for at in PLACES if at != "default"]
-
-
-@pytest.mark.parametrize("case", (EQUAL))
-def test_equal_values_of_another_kind_are_another_value(case: str) -> None:
-    pair, place = case.split(" in ", 1)
+@pytest.mark.crossed
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("place", [place for place in PLACES if place != "default"])
+def test_equal_values_of_another_kind_are_another_value(place: str, pair: str) -> None:
     text, change = PLACES[place]
     old, new = PAIRS[pair]
     before, _, rest = text.partition("{at ")

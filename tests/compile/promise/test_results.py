@@ -248,19 +248,19 @@ LOOKS = {
 }
 
 
-CASES = [f"{look}: {first}, then {then}" for look in LOOKS for first, then in (
+ORDERS = (
     ("dense", "transposed"), ("transposed", "dense"), ("dense", "every other"),
     ("dense", "reversed"), ("dense", "expanded"), ("dense", "offset"),
-)]  # fmt: skip
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("case", (CASES))
-def test_the_layout_of_an_argument_is_that_of_the_call(case: str) -> None:
-    look, _, layouts = case.partition(": ")
-
+@pytest.mark.crossed
+@pytest.mark.parametrize("order", ORDERS, ids=", then ".join)
+@pytest.mark.parametrize("look", LOOKS)
+def test_the_layout_of_an_argument_is_that_of_the_call(look: str, order: tuple[str, str]) -> None:
     def story(compile: Any) -> Any:
         f, seen = compile(module(f"def f(x): {LOOKS[look]}").f), []
-        for layout in layouts.split(", then "):
+        for layout in order:
             x = LAYOUTS[layout]()
             seen += [[caught(f, x), x] for _ in range(3)]
         return seen

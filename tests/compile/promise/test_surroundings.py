@@ -50,10 +50,10 @@ ARRAYS = {
 }
 
 
-@pytest.mark.parametrize("case", ([f"{r}, {c}" for r in READS for c in ARRAYS]))
-def test_an_array_from_outside_is_read_again(case: str) -> None:
-    read, change = case.rsplit(", ", 1)
-
+@pytest.mark.crossed
+@pytest.mark.parametrize("change", ARRAYS)
+@pytest.mark.parametrize("read", READS)
+def test_an_array_from_outside_is_read_again(read: str, change: str) -> None:
     def story(compile: Any) -> Any:
         m = module(f"ARR = np.array([1.0, 2.0])\ndef f(x): return {READS[read]}")
         f = compile(m.f)
