@@ -14,6 +14,7 @@ from wengert.arrays.kind import NUMPY, Kind, kind_of
 from wengert.arrays.methods import ArrayMethods
 from wengert.dispatch import primitive
 from wengert.errors import MissingRuleError
+from wengert.pytorch.overrides import unasked
 
 
 class Counting(Kind):
@@ -224,5 +225,6 @@ def calls_until_recorded(f, x):
 
 @pytest.mark.parametrize("f", [np.tanh, np.exp, np.negative, lambda x: np.multiply(x, 2.0)])
 def test_numpys_function_on_a_tensor_reaches_its_recorder_in_at_most_four_calls(f):
-    called = calls_until_recorded(f, wg.tensor(np.ones(3), requires_grad=True))
+    with unasked():  # a class with __torch_function__, which a test before made, is asked too
+        called = calls_until_recorded(f, wg.tensor(np.ones(3), requires_grad=True))
     assert len([name for name in called if name != "<lambda>"]) <= 4
