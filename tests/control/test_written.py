@@ -332,3 +332,12 @@ def test_what_derivatives_run_again_keeps_and_changes_nothing(f):
     assert tight.explain().memory.kinds
     if f is an_attribute_from_outside:
         assert np.allclose(cell.h, known[1])
+
+
+def test_of_what_is_written_at_one_place_the_last_alone_is_differentiated():
+    # What stood there between was no result of the program, and was looked for among them.
+    compiled = wg.compile(an_attribute_from_outside)
+    slope = wg.compile(wg.grad(lambda x, w: an_attribute_from_outside(x, w).sum()))
+    known = wg.grad(lambda x, w: an_attribute_from_outside(x, w).sum())(x, w)
+    assert np.allclose(compiled(x, w), an_attribute_from_outside(x, w))
+    assert np.allclose(slope(x, w), known)

@@ -406,23 +406,28 @@ class HandedBack:
                 )
 
 
-def _lasting(
-    effects: list[tuple[Place | None, Any]], guards: dict[Any, Guard]
-) -> Iterator[tuple[Place | None, Any]]:
-    """What of these is there in the end: of one place the last value; the list is emptied.
+Effect = tuple[Place | None, Any]
+
+
+def lasting(effects: list[Effect]) -> Iterator[tuple[Effect, bool]]:
+    """What of these is there in the end, of one place the last value; and whether something is
+    called after it, which may look.
+    """
+    last = {key_of(place): k for k, (place, _) in enumerate(effects) if place is not None}
+    called = max((k for k, (place, _) in enumerate(effects) if place is None), default=-1)
+    for k, effect in enumerate(effects):
+        if k <= called or last[key_of(effect[0])] == k:
+            yield effect, k <= called
+
+
+def _lasting(effects: list[Effect], guards: dict[Any, Guard]) -> Iterator[Effect]:
+    """What of these each call does; the list is emptied.
 
     What a guard says to be there anyway, as the mode of a module that is in that mode, is not
     written again.
     """
-    last = {key_of(place): k for k, (place, _) in enumerate(effects) if place is not None}
-    called = max((k for k, (place, _) in enumerate(effects) if place is None), default=-1)
-    for k, (place, value) in enumerate(effects):
-        key = key_of(place)
-        if (
-            place is None
-            or k < called
-            or (last[key] == k and not _is_there(guards.get(key), value))
-        ):
+    for (place, value), seen in lasting(effects):
+        if seen or not _is_there(guards.get(key_of(place)), value):
             yield place, value
     effects.clear()
 
