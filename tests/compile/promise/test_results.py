@@ -571,3 +571,22 @@ def test_a_gradient_that_is_set_is_a_result_as_any_other(name: str) -> None:
         return seen
 
     same(story)
+
+
+def test_what_is_kept_and_replaced_before_the_end_has_no_part_in_the_derivative() -> None:
+    # A KeyError from inside: the first value was to be pulled back, and was no result.
+    def story(compile: Any) -> list[Any]:
+        w, o, seen = wg.tensor([2.0, 3.0], requires_grad=True), nn.Module(), []
+
+        def f(x: Any) -> Any:
+            o.h = x * w
+            o.h = o.h * 2
+            return x + w
+
+        f = compile(f)
+        for k in range(3):
+            (f(numbers(1, k)) + o.h).sum().backward()
+            seen.append(noted([o.h, w.grad]))
+        return seen
+
+    same(story)

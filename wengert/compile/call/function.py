@@ -44,7 +44,6 @@ from wengert.compile.trace.arrays.refusals import Postponed
 from wengert.compile.trace.arrays.storage import strides_of
 from wengert.compile.trace.capture import Capture, Cut, Fixed, Specialize, Varying, forget
 from wengert.compile.trace.captured import Captured
-from wengert.compile.trace.handed import lasting
 from wengert.compile.trace.loops.pullback import pull_back
 from wengert.compile.trace.observe.loops import Unrolled
 from wengert.compile.trace.world import watch
@@ -550,8 +549,7 @@ class CompiledFunction(_Typed[P, R]):
             with capture.world.observing():
                 result = [tracked(run, args, kwargs)]
                 capture.world.check_kept(self._fixed)
-                written = lasting(capture.world.effects)  # whose values nobody keeps
-                pulled = pull_back(capture, *result, *(value for (_, value), _ in written))
+                pulled = pull_back(capture, *result)
             return capture.captured(result, pulled)
 
         world = capture.world

@@ -123,12 +123,20 @@ class HandedBack:
         self, item: Any, effects: list[tuple[Place | None, Any]]
     ) -> tuple[Any, list[Put | Did]]:
         """The structures of what the function returned, and of what it wrote into the world."""
-        lasting = list(_lasting(effects, self.world.conditions.guards))
-        results = self._gone_through(item, *(value for _, value in lasting))
+        results = self._gone_through(item, *(value for _, value in effects))
         self._find_bases([*results, *self.gradients()])
-        lasting += self._set_gradients()
+        written = [*effects, *self._set_gradients()]
+        effects.clear()  # what is alive after this has outlived the function
         result = self.result(item)
-        return result, [self._effect(place, value) for place, value in lasting]
+        return result, [self._effect(place, value) for place, value in written]
+
+    def outcomes(self, result: Any) -> list[Tensor]:
+        """The tensors that the function hands back: in its result, in what it has written that is
+        there in the end, and as gradients."""
+        effects = self.world.effects
+        effects[:] = list(_lasting(effects, self.world.conditions.guards))
+        handed = self.tensors_in(result, *(value for _, value in effects))
+        return [x for x in (*handed, *self.gradients()) if self.is_made(x)]
 
     def _effect(self, place: Place | None, value: Any) -> Put | Did:
         if place is not None:
@@ -406,30 +414,24 @@ class HandedBack:
                 )
 
 
-Effect = tuple[Place | None, Any]
-
-
-def lasting(effects: list[Effect]) -> Iterator[tuple[Effect, bool]]:
-    """What of these is there in the end, of one place the last value; and whether something is
-    called after it, which may look.
-    """
-    last = {key_of(place): k for k, (place, _) in enumerate(effects) if place is not None}
-    called = max((k for k, (place, _) in enumerate(effects) if place is None), default=-1)
-    for k, effect in enumerate(effects):
-        if k <= called or last[key_of(effect[0])] == k:
-            yield effect, k <= called
-
-
-def _lasting(effects: list[Effect], guards: dict[Any, Guard]) -> Iterator[Effect]:
-    """What of these each call does; the list is emptied.
+def _lasting(
+    effects: list[tuple[Place | None, Any]], guards: dict[Any, Guard]
+) -> Iterator[tuple[Place | None, Any]]:
+    """What of these is there in the end: of one place the last value.
 
     What a guard says to be there anyway, as the mode of a module that is in that mode, is not
     written again.
     """
-    for (place, value), seen in lasting(effects):
-        if seen or not _is_there(guards.get(key_of(place)), value):
+    last = {key_of(place): k for k, (place, _) in enumerate(effects) if place is not None}
+    called = max((k for k, (place, _) in enumerate(effects) if place is None), default=-1)
+    for k, (place, value) in enumerate(effects):
+        key = key_of(place)
+        if (
+            place is None
+            or k < called
+            or (last[key] == k and not _is_there(guards.get(key), value))
+        ):
             yield place, value
-    effects.clear()
 
 
 def _is_there(guard: Guard | None, value: Any) -> bool:

@@ -33,10 +33,9 @@ class Pulled:
     """Whether a sweep frees something, and there can be no second one."""
 
 
-def pull_back(capture: Capture, *results: Any) -> Pulled:
+def pull_back(capture: Capture, result: Any) -> Pulled:
     """Pull traced cotangents of the results back to everything that requires grad."""
-    back = capture.back
-    tensors = [t for t in (*back.tensors_in(*results), *back.gradients()) if back.is_made(t)]
+    tensors = capture.back.outcomes(result)
     recorded = {id(t): t for t in tensors if current_node(t) is not None}.values()
     own = [t for t in recorded if isinstance(current_node(t), AccumulateGrad)]
     outs = [t for t in recorded if not isinstance(current_node(t), AccumulateGrad)]
