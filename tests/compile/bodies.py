@@ -106,7 +106,7 @@ def entry(code, buffers=8, slow=None, arguments=(), guards=(), inputs=(), **fiel
 def state(x, buffer, **fields):
     """A tensor, or an array, of two elements from outside."""
     kind = Tensor if isinstance(x, Tensor) else None
-    return Input(Known(x), Array(buffer, F8, (2,), kind, history=None, **fields))
+    return Input(Known(x), Array(buffer, F8, (2,), kind, history=..., **fields))
 
 
 def array(*values):

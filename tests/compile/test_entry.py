@@ -45,7 +45,7 @@ from wengert.compile.trace.world.places import (
     Output,
     Variable,
 )
-from wengert.history.node import tick
+from wengert.history.node import AccumulateGrad, Node, tick
 from wengert.tensor import wrap
 
 
@@ -232,14 +232,20 @@ def test_history_and_other_classes_may_be_allowed(make):
     slow = Slow()
     x = wg.tensor([1.0, 2.0], dtype=wg.float64, requires_grad=True)
     plain = x.detach().clone()
-    for history in (True, None):
+    for history in (AccumulateGrad, ...):
         f = adding(make, slow, wg.Tensor, wg.Tensor, history=history)
         assert f(x, plain).tolist() == [2, 4]
         f = adding(make, slow, wg.nn.Parameter, wg.Tensor, history=history)
         assert f(wg.nn.Parameter(plain.clone()), plain).tolist() == [2, 4]
     assert not slow.calls
     # What was linked for one with history took one without, and its results required grad.
-    assert adding(make, slow, wg.Tensor, wg.Tensor, history=True)(plain.clone(), plain) == "slow"
+    leaf = adding(make, slow, wg.Tensor, wg.Tensor, history=AccumulateGrad)
+    assert leaf(plain.clone(), plain) == "slow"
+    # What was linked for a leaf took what was computed, whose gradients go elsewhere.
+    assert leaf(x * 1, plain) == "slow"
+    computed = adding(make, slow, wg.Tensor, wg.Tensor, history=Node)
+    assert computed(x * 1, plain).tolist() == [2, 4]
+    assert computed(x, plain) == computed(plain.clone(), plain) == "slow"
     assert adding(make, slow, wg.Tensor, wg.Tensor)(x, plain) == "slow"
 
 

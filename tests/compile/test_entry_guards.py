@@ -115,9 +115,9 @@ def test_a_gradient_of_an_argument_is_guarded_and_read(make):
         entry(
             sums(0, 1, out=2),
             slow=slow,
-            arguments=(Array(0, F8, (2,), wg.Tensor, history=None),),
+            arguments=(Array(0, F8, (2,), wg.Tensor, history=...),),
             guards=(Guard(gradient, None, equal=False),),
-            inputs=(Input(gradient, Array(1, F8, (2,), wg.Tensor, history=None)),),
+            inputs=(Input(gradient, Array(1, F8, (2,), wg.Tensor, history=...)),),
             outputs=(Array(2, F8, (2,)),),
             results=(Output(0),),
         )

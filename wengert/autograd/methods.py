@@ -32,6 +32,10 @@ from wengert.tensor import (
     wrap,
 )
 
+PAST = ("_version", "_is_view", "_base", "output_nr", "retains_grad", "_backward_hooks")
+"""What a tensor says of its own past, beside whether it requires grad and is a leaf, which tensors
+of one kind have in common."""
+
 
 @attach
 class HistoryMethods:

@@ -47,7 +47,17 @@ from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.loops.pullback import pull_back
 from wengert.compile.trace.observe.loops import Unrolled
 from wengert.compile.trace.world import watch
-from wengert.compile.trace.world.places import Argument, Gradient, Offset, Place, is_number, key_of
+from wengert.compile.trace.world.places import (
+    MISSING,
+    Argument,
+    Gradient,
+    Offset,
+    Past,
+    Place,
+    history_of,
+    is_number,
+    key_of,
+)
 from wengert.compile.trace.world.reads import is_fetchable
 from wengert.compile.trace.world.world import OF_THE_TRACE, World
 from wengert.dispatch import errors_pass
@@ -549,6 +559,7 @@ class CompiledFunction(_Typed[P, R]):
             with capture.world.observing():
                 result = [tracked(run, args, kwargs)]
                 capture.world.check_kept(self._fixed)
+                capture.back.check_histories()
                 pulled = pull_back(capture, *result)
             return capture.captured(result, pulled)
 
@@ -629,11 +640,11 @@ def _run(world: World, function: Any, traced: list[Any], /, *args: Any, **kwargs
         raise _Raised from error
 
 
-def _answer(place: Gradient | Offset, flat: list[Any]) -> Any:
+def _answer(place: Gradient | Offset | Past, flat: list[Any]) -> Any:
     try:
         answer = place.read(flat)
     except (IndexError, AttributeError):  # no such argument, or no tensor
-        return None
+        return MISSING
     return answer is not None if isinstance(place, Gradient) else answer
 
 
@@ -679,7 +690,7 @@ def _kind(x: Any, static: bool) -> Any:
     if isinstance(x, Tensor):
         array = x._array
         lies = array.shape, array.dtype, strides_of(array)
-        return type(x), *lies, x.requires_grad, x.is_inference()
+        return type(x), *lies, history_of(x), x.is_inference()
     if isinstance(x, np.ndarray):
         return np.ndarray, x.shape, x.dtype, strides_of(x)
     if is_number(x) and not static:

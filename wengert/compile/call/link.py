@@ -22,6 +22,7 @@ from wengert.compile.trace.results import LEAVES, filled, leaves_of, outputs_in
 from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.places import (
     INT64,
+    MISSING,
     Aliasing,
     Argument,
     Arithmetic,
@@ -41,6 +42,7 @@ from wengert.compile.trace.world.places import (
     Write,
     array_at,
     has_history,
+    history_of,
     is_number,
 )
 from wengert.history import modes
@@ -168,10 +170,9 @@ def _guards(spec: Any, flat: list[Any]) -> Iterator[Guard]:
     yield Guard(Item(vars(dtypes), "_default"), dtypes.get_default_dtype())
     yield from spec.guards
     for place, answer in spec.owner._answers(flat).items():
-        if isinstance(place, Gradient) and answer is not None:
-            yield Guard(place, None, equal=not answer)
-        elif answer is not None:
-            yield Guard(place, answer)
+        if answer is not MISSING:
+            is_gradient = isinstance(place, Gradient)
+            yield Guard(place, None, equal=not answer) if is_gradient else Guard(place, answer)
 
 
 def _inputs(spec: Any, flat: list[Any]) -> Iterator[Input | Guard]:
@@ -221,10 +222,10 @@ def _input(
         kind, bounds = (type(x), None) if value is None else (_number(value), value.bounds)
         return Input(place, Number(buffer, kind, bounds or INT64))
     kind = type(x) if isinstance(x, Tensor) else None
-    history = kind is not None and x.requires_grad
+    history = history_of(x) if kind is not None else None
     origin = INFERENCE if kind is not None and x.is_inference() else None
     if isinstance(place, Known):  # what these are is guarded
-        history = origin = None
+        history, origin = ..., None
     strides = None if array.flags.c_contiguous else array.strides
     form = Array(buffer, array.dtype, array.shape, kind, written, history, strides, origin=origin)
     return Input(place, form, writes)
@@ -234,7 +235,7 @@ def _anyhow(read: Input, since: Argument | None) -> Input:
     """An input that is only read, in any strides and with any history."""
     form = read.form
     if isinstance(form, Array):
-        form = dataclasses.replace(form, strides=..., history=None, origin=None)
+        form = dataclasses.replace(form, strides=..., history=..., origin=None)
     return Input(read.place, form, since=since)
 
 

@@ -26,6 +26,7 @@ from wengert.compile.trace.world.places import (
     Place,
     array_at,
     has_history,
+    history_of,
     is_number,
     is_outside,
     same,
@@ -278,7 +279,7 @@ def _form(x: Any) -> Any:
     array = x._array if isinstance(x, Tensor) else x
     if not isinstance(array, np.ndarray):
         return type(x)
-    known = (x.requires_grad, x.is_inference()) if isinstance(x, Tensor) else ()
+    known = (history_of(x), x.is_inference()) if isinstance(x, Tensor) else ()
     return type(x), array.shape, array.dtype, strides_of(array), *known
 
 

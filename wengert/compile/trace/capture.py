@@ -218,7 +218,6 @@ class Capture:
         captured.joint, gradients = back.joint(pulled)
         captured.refusal = pulled.refusal
         captured.writes += back.writes()
-        back.check_flags()
         conditions.settings.check()
         back.updates()
         captured.written += self.outside.written()

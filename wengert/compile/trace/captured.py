@@ -9,7 +9,6 @@ from wengert.compile.program.program import Program, Value
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.results import leaves_of
 from wengert.compile.trace.world.places import (
-    Attribute,
     Did,
     Gradient,
     Guard,
@@ -17,7 +16,9 @@ from wengert.compile.trace.world.places import (
     Output,
     Place,
     Put,
+    Recorded,
     Write,
+    history_of,
     owners,
 )
 from wengert.errors import WengertError
@@ -96,10 +97,10 @@ class Captured:
         return list(bases)
 
     def flags(self) -> list[Guard]:
-        """That the tensors from outside which the program reads require grad as they do now."""
+        """That the tensors from outside which the program reads are recorded as they are now."""
         places = [place for value, place in self.places.items() if value in self.program.inputs]
         places += [second for _, second in self.shared]
         owners = [p.tensor if isinstance(p, Gradient) else p for p in places]
         known = {id(p.object): p.object for p in owners if isinstance(p, Known)}
         tensors = [x for x in known.values() if isinstance(x, Tensor)]
-        return [Guard(Attribute(x, "requires_grad"), x.requires_grad) for x in tensors]
+        return [Guard(Recorded(Known(x)), history_of(x)) for x in tensors]

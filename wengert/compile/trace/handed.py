@@ -30,7 +30,7 @@ from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS
 from wengert.compile.trace.parts import Part, ordered, overlapping, part
 from wengert.compile.trace.results import gone_through, sequence
 from wengert.compile.trace.world import watch
-from wengert.compile.trace.world.inputs import Inputs, Passed
+from wengert.compile.trace.world.inputs import Beginning, Inputs, Passed
 from wengert.compile.trace.world.outside import FoundGradient, Outside
 from wengert.compile.trace.world.places import (
     Attribute,
@@ -399,19 +399,32 @@ class HandedBack:
             if value is not storage.value:  # it was given another array
                 updates[storage.origin] = value
 
-    def check_flags(self) -> None:
-        """Whether a tensor requires grad is its owner's to decide, and no program changes it."""
-        for before, tensor in self.outside.flags():
-            if before is not (tensor._node is not None):
-                at = self.outside.recorded.get(tensor) or here()
+    def check_histories(self) -> None:
+        """The history of a tensor from outside is its owner's, and no program changes it."""
+        for begin, tensor in self.outside.histories():
+            before, now = (node is not None for node in (begin.node, tensor._node))
+            if Beginning.of(tensor._node) == begin:
+                continue
+            shown = f"a tensor of shape {list(tensor.shape)} that the compiled function was given"
+            line = line_of(*(self.outside.recorded.get(tensor) or here()))
+            if before is not now:
                 raise TracingError(
-                    f"requires_grad of a tensor of shape {list(tensor.shape)} that the compiled "
-                    f"function was given, or found, was {before} and became {not before}, at\n"
-                    f"  {line_of(*at)}\n"
+                    f"requires_grad of {shown}, or found, was {before} and became {now}, at\n"
+                    f"  {line}\n"
                     "That is requires_grad_(), or something that requires grad is written into "
                     "it. Call requires_grad_() before; write under no_grad(), or what was "
                     "detached, or into a clone()."
                 )
+            if tensor._node is begin.node:
+                raise TracingError(
+                    f"{shown}, or found, gets a hook, or is to retain its gradient, in the call "
+                    f"at\n  {line}\nDo that before the call, or to what the function makes."
+                )
+            raise TracingError(
+                f"{shown}, or found, and that was computed outside, is changed in place, at\n"
+                f"  {line}\nIts history would lead through the program. Write under no_grad(), "
+                "or into a clone()."
+            )
 
 
 def _lasting(

@@ -161,8 +161,12 @@ class _Entry:
             with w.when(w.same(history, History.NONE)):
                 w.need(w.same(node, self.none), self.slow)
                 self.without_history(origin)
-            with w.when(w.same(history, History.SOME)):
-                w.need(w.differs(node, self.none), self.slow)
+            is_leaf = w.same(w.load(node, at.TYPE), w.known("entry.AccumulateGrad"))
+            with w.when(w.same(history, History.LEAF)):
+                w.need(is_leaf, self.slow)
+            with w.when(w.same(history, History.COMPUTED)):
+                computed = w.build.and_(w.differs(node, self.none), w.build.not_(is_leaf))
+                w.need(computed, self.slow)
             with w.when(w.same(history, History.MARK)):
                 w.need(w.same(node, self.none), self.slow)
                 w.need(w.same(origin, w.known("entry.INFERENCE")), self.slow)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import functools
 import sys
 from collections import OrderedDict
@@ -50,13 +51,15 @@ from wengert.compile.trace.world.places import (
     Number,
     Offset,
     Output,
+    Past,
     Place,
+    Recorded,
     Variable,
     same,
 )
 from wengert.dispatch import ERRORS, errors_pass
 from wengert.history.location import here
-from wengert.history.node import tick
+from wengert.history.node import AccumulateGrad, Node, tick
 from wengert.tensor import INFERENCE, Tensor, current_node
 
 _PLAIN = at.C_CONTIGUOUS | at.ALIGNED
@@ -352,9 +355,9 @@ class _Table:
             return self.arithmetic()
         if isinstance(place, Contents) and isinstance(place.container, set) and not expected:
             place, expected = Length(place.container), 0  # of no parts nothing else can differ
-        flagged = _flagged(place)
-        if flagged is not None:  # it requires grad if it has a node
-            place, expected, equal = Attribute(flagged, "_node"), None, not expected
+        recorded = _recorded(place)
+        if recorded is not None:
+            return self.recorded(guard, recorded)
         record = self.near(place)
         if record is None or type(expected) is Held:
             return self.asked(guard)
@@ -365,6 +368,16 @@ class _Table:
         elif equal and not isinstance(place, Length) and type(expected) in PLAIN:
             record[Field.FORM] = Form.EQUAL
             record[Field.EQUAL] = self.object(functools.partial(same, expected))
+        return record
+
+    def recorded(self, guard: Guard, x: Tensor) -> Record:
+        """A known tensor has no node, or that of a leaf."""
+        record, node = self.near(Attribute(x, "_node")), x._node
+        if record is None or (guard.object is not None and type(node) is not guard.object):
+            return self.asked(guard)
+        record[Field.OBJECT] = self.object(None if guard.object is None else node)
+        record[Field.FORM] = Form.SAME if guard.object is None else Form.EQUAL
+        record[Field.EQUAL] = self.object(_is_of_leaf)
         return record
 
     def arithmetic(self) -> Record:
@@ -381,8 +394,8 @@ class _Table:
         """Python is asked: of an argument, or with none; of a container if its parts are others."""
         place: Place = Known(())
         holds: Callable[..., bool] = guard.holds
-        if isinstance(guard.place, Offset) and isinstance(guard.place.array, Argument):
-            place, holds = guard.place.array, functools.partial(_begins, guard.object)
+        if isinstance(guard.place, Offset | Past) and isinstance(guard.place.of, Argument):
+            place, holds = guard.place.of, functools.partial(_tells, guard)
         record: Record = {
             **self.place(place),
             Field.FORM: Form.ASKED,
@@ -507,14 +520,23 @@ class _Table:
         }
 
 
-def _begins(expected: int, x: Any) -> bool:
-    return bool(Offset(Argument(0)).read([x]) == expected)
+def _tells(guard: Guard, x: Any) -> bool:
+    place: Any = dataclasses.replace(guard.place, of=Argument(0))  # type: ignore[arg-type]
+    return dataclasses.replace(guard, place=place).holds([x])
 
 
 def _history(form: Array) -> History:
-    if form.history is None:
-        return History.ANY
-    return History.SOME if form.history else History.NONE if form.origin is None else History.MARK
+    if form.history is None and form.origin is not None:
+        return History.MARK
+    return _HISTORIES[form.history]
+
+
+_HISTORIES = {
+    None: History.NONE,
+    AccumulateGrad: History.LEAF,
+    Node: History.COMPUTED,
+    ...: History.ANY,
+}
 
 
 def _sight(part: Part) -> Sight:
@@ -546,9 +568,14 @@ def _tell(entry: Entry, writes: int, tensor: Tensor) -> None:
     entry.wrote(tensor, writes)
 
 
-def _flagged(place: Place) -> Tensor | None:
-    """The tensor, if this is its `requires_grad`; not that of a view, which follows its base."""
-    if not isinstance(place, Attribute) or place.name != "requires_grad":
+def _recorded(place: Place) -> Tensor | None:
+    """The tensor, if this is its history; not that of a view, which follows its base."""
+    if not isinstance(place, Recorded) or not isinstance(place.tensor, Known):
         return None
-    x = place.owner
-    return x if isinstance(x, Tensor) and x._origin is None else None
+    x: Tensor = place.tensor.object
+    return x if x._origin is None else None
+
+
+def _is_of_leaf(node: Any) -> bool:
+    """Whether this is the node of a leaf: it gets another when it requires grad again."""
+    return isinstance(node, AccumulateGrad)

@@ -24,7 +24,7 @@ from wengert.compile.trace.world.places import (
     Output,
     array_at,
 )
-from wengert.history.node import AccumulateGrad
+from wengert.history.node import AccumulateGrad, Node
 from wengert.tensor import Tensor, View, bare
 
 NUMBERS = {float: np.float64, int: np.int64, bool: np.bool_, complex: np.complex128}
@@ -57,9 +57,10 @@ def reference_entry(entry: Entry) -> Callable[..., Any]:
 
 
 def _has_history(x: Tensor, form: Array) -> bool:
-    """Whether a tensor has a history, or neither it nor what it is a view of, as wanted."""
-    if form.history is not False:
-        return form.history is None or x._node is not None
+    """Whether a tensor has such a history; if none, what it is a view of has none either."""
+    if form.history is not None:
+        leaf = isinstance(x._node, AccumulateGrad)
+        return form.history is ... or (x._node is not None and leaf is (form.history is not Node))
     view = x._origin
     if form.origin is not None or type(view) is not View:
         return x._node is None and view is form.origin

@@ -94,9 +94,10 @@ class History(IntEnum):
     """What the history of a tensor has to be."""
 
     NONE = 0  # neither it nor what it is a view of has one
-    SOME = 1
-    ANY = 2
-    MARK = 3  # it has none, but the mark of inference mode
+    LEAF = 1
+    COMPUTED = 2
+    ANY = 3
+    MARK = 4  # it has none, but the mark of inference mode
 
 
 class Field(IntEnum):

@@ -7,9 +7,9 @@ outside, when it meets them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,21 +29,24 @@ from wengert.compile.trace.world.places import (
     Guard,
     Known,
     Offset,
+    Past,
     Place,
+    history_of,
     is_outside,
     key_of,
 )
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
-from wengert.history.node import AccumulateGrad
+from wengert.history.node import AccumulateGrad, Node
 from wengert.tensor import INFERENCE, Tensor, bare
 
 CUTS = 16
 """Where an int decides more than so many things, it has to be known."""
 
 
-Asked = Argument | Gradient | Offset
-"""What a signature may know of an argument: all of it, that it has a gradient, or where it lies."""
+Asked = Argument | Gradient | Offset | Past
+"""What a signature may know of an argument: all of it, that it has a gradient, where it lies, or
+what it says of its past."""
 
 
 class Retraced(Exception):
@@ -196,15 +199,18 @@ class Inputs:
 
     def offset(self, value: Value) -> int:
         """Where in its storage an array begins that the program reads."""
-        place = Offset(self.places[value])
+        return int(self.told(Offset(self.places[value])))
+
+    def told(self, place: Offset | Past) -> Any:
+        """What is told of something at a place, on condition that it stays so."""
         if not is_outside(place):
             if place not in self.asked:
                 raise Specialize(place)
-            return int(self.asked[place])
+            return self.asked[place]
         with watch.aside():
-            offset = int(place.read(()))
-        self.decisive.append(Guard(place, offset))
-        return offset
+            told = place.read(())
+        self.decisive.append(Guard(place, told))
+        return told
 
     def _is_array_outside(self, value: Value) -> bool:
         """Whether this is a plain array from outside, as it is at the call."""
@@ -263,6 +269,63 @@ def _equal(a: Any, b: Any) -> bool:
     return a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
+# ---- where the history of a trace ends -----------------------------------------------------------
+
+
+class Behind(Node):
+    """Stands for the history that a tensor from outside has: no call knows where that leads."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def name(self) -> str:
+        raise TracingError(
+            "a compiled function asks what computed a tensor that it was given, or found, at\n"
+            f"  {line_of(*here())}\nThat is another node at each call. Ask it before the call."
+        )
+
+    def pull(self, g: Any) -> Any:
+        raise TracingError(
+            "backward() in a compiled function comes to a tensor that it was given, or found, and "
+            f"that was computed outside, at\n  {line_of(*here())}\nReturn the loss and call "
+            "backward() after the call, compute that tensor in the function too, or ask for the "
+            "gradient by it with autograd.grad()."
+        )
+
+    pull_recorded = pull
+
+
+def end_of(tensor: Tensor, node: Any) -> Node:
+    """Where history ends in the trace: with a leaf's hooks, or with what is behind."""
+    if not isinstance(node, AccumulateGrad):
+        return Behind()
+    leaf = AccumulateGrad(tensor)
+    leaf.order, leaf.extras, leaf.post_hooks = node.order, node.extras, node.post_hooks
+    return leaf
+
+
+class Beginning(NamedTuple):
+    """The history that a tensor begins the trace with: its node, and what hooks that has."""
+
+    node: Any
+    hooks: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, node: Any) -> Beginning:
+        return cls(node, tuple(_hooks(node)))
+
+
+def _hooks(node: Any) -> Iterator[Any]:
+    if isinstance(node, AccumulateGrad):
+        yield from node.post_hooks or ()
+    if isinstance(node, Node) and node.extras is not None:
+        yield from (*node.extras.prehooks, *node.extras.posthooks, *node.extras.retainers)
+        for hooks in node.extras.tensor_hooks.values():
+            yield from hooks
+
+
 # ---- what is fetched at each call ---------------------------------------------------------------
 
 
@@ -274,6 +337,7 @@ class StandIn:
     given: Tensor
     tensor: Tensor
     traced: TracedArray
+    begin: Beginning
 
 
 class Passed:
@@ -321,10 +385,10 @@ class Passed:
         traced = self.array(place, tensor._array, same)
         leaf = bare(type(tensor), traced)
         if tensor.requires_grad:
-            leaf._node = AccumulateGrad(leaf)
+            leaf._node = Behind() if history_of(tensor) is Node else AccumulateGrad(leaf)
         if tensor.is_inference():
             leaf._origin = INFERENCE
-        stand_in = StandIn(place, tensor, leaf, traced)
+        stand_in = StandIn(place, tensor, leaf, traced, Beginning.of(leaf._node))
         self.stand_ins[leaf] = self._by_place[key_of(place)] = stand_in
         return leaf
 

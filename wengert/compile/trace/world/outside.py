@@ -20,7 +20,14 @@ from wengert.compile.trace.arrays.identity import ByIdentity
 from wengert.compile.trace.arrays.storage import Storage
 from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.conditions import Conditions
-from wengert.compile.trace.world.inputs import Fixed, Inputs, Passed, Specialize
+from wengert.compile.trace.world.inputs import (
+    Beginning,
+    Fixed,
+    Inputs,
+    Passed,
+    Specialize,
+    end_of,
+)
 from wengert.compile.trace.world.places import Argument, Gradient, Guard, Known, Place
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -49,17 +56,10 @@ class History:
 
     tensor: Tensor
     tracked: bool
+    begin: Beginning
     _node: Any
     _cell: Any
     _origin: Any
-
-
-def _leaf_of(tensor: Tensor, node: Any) -> AccumulateGrad:
-    """Where history ends in the trace: with a leaf's hooks, without what is behind others."""
-    leaf = AccumulateGrad(tensor)
-    if isinstance(node, AccumulateGrad):
-        leaf.order, leaf.extras, leaf.post_hooks = node.order, node.extras, node.post_hooks
-    return leaf
 
 
 @dataclass(slots=True, eq=False)
@@ -128,7 +128,8 @@ class Outside:
         if history.tracked and history._node is not None:
             if isinstance(history._node, AccumulateGrad):
                 self.conditions.hooks(history._node)
-            history._node = _leaf_of(tensor, history._node)
+            history._node = end_of(tensor, history._node)
+            history.begin = Beginning.of(history._node)
         return entry
 
     def history(self, tensor: Tensor) -> History:
@@ -136,7 +137,9 @@ class Outside:
         if known is None:
             with watch.aside():
                 node, cell, origin = tensor._node, tensor._cell, tensor._origin
-            known = History(tensor, node is not None, node, self._cell(cell), origin)
+            known = History(
+                tensor, node is not None, Beginning.of(node), node, self._cell(cell), origin
+            )
             self._histories[tensor] = known
         return known
 
@@ -221,10 +224,10 @@ class Outside:
 
     # ---- the end --------------------------------------------------------------------------------
 
-    def flags(self) -> Iterator[tuple[bool, Tensor]]:
-        """Whether tensors required grad before, and those tensors."""
-        yield from ((history.tracked, history.tensor) for history in self._histories.values())
-        yield from ((s.given.requires_grad, s.tensor) for s in self.passed.stand_ins.values())
+    def histories(self) -> Iterator[tuple[Beginning, Tensor]]:
+        """The histories that tensors from outside began with, and those tensors."""
+        yield from ((history.begin, history.tensor) for history in self._histories.values())
+        yield from ((s.begin, s.tensor) for s in self.passed.stand_ins.values())
 
     def shared(self) -> Iterator[tuple[Place, Place]]:
         """Tensors that lie where another does, which the program reads for both."""

@@ -19,14 +19,15 @@ import numpy as np
 
 from wengert.arrays.memory import offset
 from wengert.compile.trace.observe.events import MISSING as MISSING
-from wengert.compile.trace.observe.objects import CONTAINERS, contents
+from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS, contents
 from wengert.compile.trace.observe.objects import PLAIN as PLAIN
 from wengert.compile.trace.observe.objects import same as same
 from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.world.readings import Reading
 from wengert.compile.trace.world.state import held_by
 from wengert.dispatch import errors_pass
-from wengert.tensor import Tensor, wrap
+from wengert.history.node import AccumulateGrad, Node
+from wengert.tensor import Tensor, is_leaf, wrap
 
 INT64 = -(2**63), 2**63 - 1
 
@@ -179,14 +180,30 @@ class Bits:
 class Offset:
     """How many elements of its storage come before the first of the array at a place."""
 
-    array: Place
+    of: Place
 
     def __str__(self) -> str:
-        return f"the storage offset of {self.array}"
+        return f"the storage offset of {self.of}"
 
     def read(self, flat: Any) -> Any:
-        x = array_at(self.array, flat)
+        x = array_at(self.of, flat)
         return offset(x) if isinstance(x, np.ndarray) else MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What the tensor at a place says of its past, by this name; of an object its class."""
+
+    of: Place
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.of}"
+
+    def read(self, flat: Any) -> Any:
+        told = getattr(self.of.read(flat), self.name)
+        told = told() if callable(told) else told
+        return told if type(told) in ATOMS else type(told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +308,27 @@ class Gradient:
 
 
 @dataclass(frozen=True, slots=True)
+class Recorded:
+    """What kind of history a tensor has, as `history_of` tells."""
+
+    tensor: Place
+
+    def __str__(self) -> str:
+        return f"requires_grad of {self.tensor}, or what computed it,"
+
+    def read(self, flat: Any) -> Any:
+        return history_of(self.tensor.read(flat))
+
+
+def history_of(x: Tensor) -> Any:
+    """None where nothing is recorded, `AccumulateGrad` of a leaf, `Node` of what was computed.
+
+    A sweep ends at a leaf, and goes on from what was computed to where no trace has been.
+    """
+    return (AccumulateGrad if is_leaf(x) else Node) if x.requires_grad else None
+
+
+@dataclass(frozen=True, slots=True)
 class Cotangent:
     """The cotangent of a differentiable result: not there at the call, it comes from behind."""
 
@@ -301,8 +339,8 @@ class Cotangent:
 
 
 Place = (
-    Argument | Known | Item | Element | Length | Contents | Presence | State | Bits | Offset
-    | Arithmetic | Class | Code | Variable | Attribute | Gradient | Cotangent
+    Argument | Known | Item | Element | Length | Contents | Presence | State | Bits | Offset | Past
+    | Arithmetic | Class | Code | Variable | Attribute | Gradient | Recorded | Cotangent
 )  # fmt: skip
 
 
@@ -320,8 +358,8 @@ def array_at(place: Place, flat: Any) -> Any:
 class Array:
     """An array in a buffer: in the machine's byte order, row-major and aligned.
 
-    With a `type` it is that of a Tensor of exactly this type, which has a history as `history`
-    says, or either way if that is None; else it is a numpy.ndarray. One that is `written` must be
+    With a `type` it is that of a Tensor of exactly this type, with a `history` of this kind, or of
+    any if that is `...`; else it is a numpy.ndarray. One that is `written` must be
     writeable. One that comes in has other `strides` (in bytes) if they are given, any if that is
     `...`, and is copied: programs are for one layout.
     """
@@ -331,7 +369,7 @@ class Array:
     shape: tuple[int, ...]
     type: type[Tensor] | None = None
     written: bool = False
-    history: bool | None = False
+    history: Any = None
     strides: tuple[int, ...] | EllipsisType | None = None
     node: Any = None  # of one that goes out: the history that its Tensor has
     origin: Any = None  # what inference mode has marked it with
@@ -409,8 +447,8 @@ def is_outside(place: Place) -> bool:
     """Whether a place is in the world around a function: no argument, nor anything of one."""
     if isinstance(place, Gradient):
         return is_outside(place.tensor)
-    if isinstance(place, Offset):
-        return is_outside(place.array)
+    if isinstance(place, Offset | Past):
+        return is_outside(place.of)
     return not isinstance(place, Argument | Cotangent)
 
 
@@ -433,6 +471,8 @@ _FIELDS = {cls: [field.name for field in fields(cls)] for cls in get_args(Place)
 
 
 def _shown(x: Any) -> str:
+    if isinstance(x, type):
+        return x.__name__
     has_text = x is MISSING or type(x) in PLAIN
     return repr(x) if has_text else f"an object of class {type(x).__name__}"
 

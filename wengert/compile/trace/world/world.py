@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.methods import PAST
 from wengert.compile.trace.arrays.array import TracedArray
 from wengert.compile.trace.arrays.numbers import NUMBERS, class_of, converted
 from wengert.compile.trace.arrays.refusals import Postponed
@@ -47,6 +48,7 @@ from wengert.compile.trace.world.places import (
     Guard,
     Item,
     Known,
+    Past,
     Place,
     Variable,
     key_of,
@@ -214,9 +216,24 @@ class World(Reads):
             return class_of(owner)
         outer, self.reading = self.reading, (id(owner), name)
         try:
-            return super().read_attribute(owner, name)
+            value = super().read_attribute(owner, name)
         finally:
             self.reading = outer
+        return self._past_of(owner, name, value) if name in PAST else value
+
+    def _past_of(self, x: Any, name: str, value: Any) -> Any:
+        """What a tensor says of its past: of what it was given, and of what the trace did since."""
+        passed = self.passed.stand_ins.get(x) if isinstance(x, Tensor) else None
+        if passed is None and not (isinstance(x, Tensor) and watch.is_real(x)):
+            return value
+        before = self.inputs.told(Past(Known(x) if passed is None else passed.place, name))
+        if isinstance(before, type):
+            self.refuse(f"{name} is asked of a tensor from outside")
+        if passed is None:
+            return value
+        if callable(value):
+            return functools.partial(bool, before)
+        return value + before if type(value) is int else value or before
 
     def read_by_library(self, owner: Any, name: str, value: Any) -> Any:
         """What the library gets for an attribute of a module."""

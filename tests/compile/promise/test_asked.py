@@ -1,0 +1,297 @@
+"""What a function asks of what it finds, and does not compute with, is asked again at each call."""
+
+# ruff: noqa: E501  (a piece of a program reads best on a line)
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import wengert as wg
+from tests.compile.stories import caught, noted, numbers, same, same_or_refused
+from wengert import nn
+from wengert.errors import InferenceError, InplaceError, TracingError
+
+
+def turned(owner: Any, there: Callable[[Any], bool], take: Any, put: Any) -> Callable[[Any], Any]:
+    """A function that takes something away where it is, and puts it there where it is not."""
+
+    def f(x: Any) -> Any:
+        if there(owner):
+            take(owner)
+            return x * 2
+        put(owner, x)
+        return x * 3
+
+    return f
+
+
+def emptied(o: Any) -> None:
+    o.h = None
+
+
+def taken(o: Any) -> None:
+    del o.h
+
+
+def with_a_tensor(o: Any, x: Any) -> None:
+    o.h = x.sum()
+
+
+def with_a_number(o: Any, x: Any) -> None:
+    o.h = 4.0
+
+
+def with_an_int(o: Any, x: Any) -> None:
+    o.h = 3
+
+
+def halved(o: Any) -> None:
+    o.h = 1.5
+
+
+def item_emptied(o: Any) -> None:
+    o.d["h"] = None
+
+
+def item_put(o: Any, x: Any) -> None:
+    o.d["h"] = x.sum()
+
+
+TURNED: dict[str, Any] = {
+    "a tensor or None": (lambda o: o.h is not None, emptied, with_a_tensor),
+    "a number or None": (lambda o: o.h is not None, emptied, with_a_number),
+    "a tensor or no attribute": (lambda o: hasattr(o, "h"), taken, with_a_tensor),
+    "a number or no attribute": (lambda o: hasattr(o, "h"), taken, with_a_number),
+    "a number, which getattr() tells": (lambda o: getattr(o, "h", None) is not None, emptied, with_a_number),
+    "an int or another number": (lambda o: isinstance(o.h, int), halved, with_an_int),
+    "an item or None": (lambda o: o.d.get("h") is not None, item_emptied, item_put),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_what_the_function_itself_puts_and_takes_away_decides_at_each_call(name: str) -> None:
+    # It became an input, which the program did not read, so nothing asked whether it was there.
+    def story(compile: Any) -> list[Any]:
+        o = types.SimpleNamespace(h=None, d={})
+        f = compile(turned(o, *TURNED[name]))
+        return [noted([f(numbers(1, k)), vars(o)]) for k in range(6)]
+
+    same(story)
+
+
+def a_gradient(o: Any) -> None:
+    o.t.grad = wg.ones(3)
+
+
+ASKED: dict[str, Any] = {
+    "its shape": (lambda o, x: x * o.t.shape[0], lambda o: setattr(o.t, "data", wg.ones(1))),
+    "its length": (lambda o, x: x * len(o.t), lambda o: setattr(o.t, "data", wg.ones(1))),
+    "how many axes it has": (lambda o, x: x * o.t.ndim, lambda o: setattr(o.t, "data", wg.ones(1, 1))),
+    "how many numbers it has": (lambda o, x: x * o.t.numel(), lambda o: setattr(o.t, "data", wg.ones(6))),
+    "its dtype": (lambda o, x: x * (2 + (o.t.dtype == wg.float32)), lambda o: setattr(o.t, "data", wg.ones(3, dtype=wg.float64))),
+    "how it lies": (lambda o, x: x * (2 + o.t.is_contiguous()), lambda o: setattr(o.t, "data", wg.ones(3, 2)[:, 0])),
+    "whether it has a gradient": (lambda o, x: x * (2 + (o.t.grad is None)), a_gradient),
+    "the dtype of its gradient": (lambda o, x: x * (2 + (o.t.grad is not None and o.t.grad.dtype == wg.float32)), a_gradient),
+    "whether it fits": (lambda o, x: (o.t + wg.ones(3), x * 2)[1], lambda o: setattr(o.t, "data", wg.ones(4))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_is_asked_of_a_tensor_that_is_not_computed_with_is_a_condition(name: str) -> None:
+    ask, change = ASKED[name]
+
+    def story(compile: Any) -> list[Any]:
+        o = types.SimpleNamespace(t=nn.Parameter(wg.ones(3)))
+        f, seen = compile(lambda x: ask(o, x)), []
+        for k in range(6):
+            if k == 3:
+                change(o)
+            seen.append(noted(caught(lambda: f(numbers(1, 2)))))
+        return seen
+
+    same(story)
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+def test_an_int_that_only_decides_is_compared_at_each_call(tracked: bool) -> None:
+    def story(compile: Any) -> list[Any]:
+        w = wg.ones(2, requires_grad=tracked)
+        f = compile(lambda x, n: x * w * (2 if n > 3 else 3))
+        return [noted(f(numbers(1, 2), n)) for n in (5, 6, 6, 7, 8, 2, 2, 1, 5, 1)]
+
+    same(story)
+
+
+def test_an_array_that_only_decides_is_asked_at_each_call() -> None:
+    def story(compile: Any) -> list[Any]:
+        o = types.SimpleNamespace(a=np.ones(3))
+        f, seen = compile(lambda x: x * len(o.a)), []
+        for n in (3, 3, 3, 4, 4, 3):
+            o.a = np.ones(n)
+            seen.append(noted(f(numbers(1, 2))))
+        return seen
+
+    same(story)
+
+
+# ---- what a tensor's past is ---------------------------------------------------------------------
+
+
+def tracked() -> Any:
+    return wg.ones(3, requires_grad=True)
+
+
+def in_inference_mode() -> Any:
+    with wg.inference_mode():
+        return wg.ones(3)
+
+
+def retaining() -> Any:
+    t = tracked() * 1
+    t.retain_grad()
+    return t
+
+
+def hooked() -> Any:
+    t = tracked()
+    t.register_hook(lambda g: g)
+    return t
+
+
+KINDS: dict[str, Callable[[], Any]] = {
+    "plain": lambda: wg.ones(3),
+    "a leaf": tracked,
+    "computed": lambda: tracked() * 1,
+    "a view": lambda: wg.ones(4)[1:],
+    "a view of a leaf": lambda: tracked()[:],
+    "written": lambda: wg.ones(3).add_(1).sub_(1),
+    "of several": lambda: (tracked() * wg.ones(2, 3)).unbind()[1],
+    "retaining its gradient": retaining,
+    "hooked": hooked,
+    "a parameter": lambda: nn.Parameter(wg.ones(3)),
+    "of inference mode": in_inference_mode,
+}
+
+TOLD: dict[str, Callable[[Any], Any]] = {
+    "requires_grad": lambda t: t.requires_grad,
+    "is_leaf": lambda t: t.is_leaf,
+    "by getattr()": lambda t: getattr(t, "is_leaf"),  # noqa: B009
+    "that it has a grad_fn": lambda t: t.grad_fn is not None,
+    "the name of grad_fn": lambda t: t.grad_fn.name() if t.grad_fn is not None else "",
+    "_version": lambda t: t._version,
+    "_is_view": lambda t: t._is_view(),
+    "_base": lambda t: t._base is None,
+    "output_nr": lambda t: t.output_nr,
+    "retains_grad": lambda t: t.retains_grad,
+    "_backward_hooks": lambda t: t._backward_hooks is None,
+    "is_inference": lambda t: t.is_inference(),
+    "its class": lambda t: type(t).__name__,
+    "what is computed of it": lambda t: (t * 2).is_leaf,
+}
+
+
+def told(ask: Any, *args: Any) -> Any:
+    try:
+        return ask(*args)
+    except (TracingError, InferenceError) as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("passed", [True, False], ids=["passed", "found"])
+@pytest.mark.parametrize("name", TOLD)
+def test_what_a_tensor_says_of_its_past_is_that_of_the_tensor_at_each_call(
+    name: str, passed: bool
+) -> None:
+    # What stood for it was a leaf that nobody had written, whatever it was itself.
+    ask, order = TOLD[name], [*KINDS, *reversed(KINDS)]
+    for first in KINDS:
+        o, f = types.SimpleNamespace(), wg.compile(lambda x, *t: ask(t[0] if t else o.t))  # noqa: B023
+        for kind in (first, first, first, *order[order.index(first) :][:3]):
+            o.t = t = KINDS[kind]()
+            expected = told(ask, t)
+            found = told(f, numbers(1, 2), *([t] if passed else []))
+            assert found is TracingError or found == expected, (first, kind)
+
+
+def in_place(t: Any) -> Any:
+    return (t.mul_(2), t * 2)[1]
+
+
+def an_item(t: Any) -> Any:
+    t[0] = 5.0
+    return t * 2
+
+
+def through_a_view(t: Any) -> Any:
+    t[:1].mul_(2)
+    return t * 2
+
+
+def unrecorded(t: Any) -> Any:
+    with wg.no_grad():
+        t.mul_(2)
+    return t * 2
+
+
+def a_hook(t: Any) -> Any:
+    t.register_hook(lambda g: g * 2)
+    return t * 2
+
+
+def a_hook_that_is_removed(t: Any) -> Any:
+    t.register_hook(lambda g: g * 2).remove()
+    return t * 2
+
+
+def its_gradient_retained(t: Any) -> Any:
+    t.retain_grad()
+    return t * 2
+
+
+def a_sweep_to_it(t: Any) -> Any:
+    (t * t).sum().backward(inputs=[t])
+    return t * 2
+
+
+def a_sweep(t: Any) -> Any:
+    (t * t).sum().backward()
+    return t * 2
+
+
+def a_gradient_by_it(t: Any) -> Any:
+    return wg.autograd.grad((t * t).sum(), t)[0] * t
+
+
+DONE = [in_place, an_item, through_a_view, unrecorded, a_hook, a_hook_that_is_removed]
+DONE += [its_gradient_retained, a_sweep_to_it, a_sweep, a_gradient_by_it]
+
+
+@pytest.mark.parametrize("passed", [True, False], ids=["passed", "found"])
+@pytest.mark.parametrize("computed", [False, True])
+@pytest.mark.parametrize("f", DONE)
+def test_what_is_done_to_a_tensor_with_a_past_is_as_in_eager_mode_or_refused(
+    f: Any, computed: bool, passed: bool
+) -> None:
+    # A sweep ended at an argument that was computed outside, and set its gradient, as if it were
+    # a leaf; hooks were lost; and a write left the history of what was written as it was.
+    def story(compile: Any) -> list[Any]:
+        seen, o = [], types.SimpleNamespace()
+        compiled = compile(lambda x, *t: f(t[0] if t else o.t))
+        for k in range(4):
+            w = numbers(1, k + 2, requires_grad=True)
+            o.t = t = w * 3 if computed else w
+            try:
+                result = compiled(numbers(1), *([t] if passed else []))
+                (t * t).sum().backward()
+            except InplaceError as error:
+                result = str(error).splitlines()[0]
+            seen.append(noted([result, t, w.grad]))
+        return seen
+
+    same_or_refused(story)
