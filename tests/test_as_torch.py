@@ -40,7 +40,7 @@ def test_the_command_runs_a_program_with_its_arguments(tmp_path):
     command = [sys.executable, "-m", "wengert.as_torch", str(program), "--lr", "1"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 3, done.stderr
-    assert done.stdout.startswith("__main__ ['--lr', '1'] wengert <function relu")
+    assert done.stdout.startswith("__main__ ['--lr', '1'] torch <function relu")
     assert "wengert.utils.data" in done.stdout
 
 

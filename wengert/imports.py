@@ -142,6 +142,8 @@ class Aliases:
         module = importlib.import_module(spec.loader_state.name)
         if self.packages:
             vars(module).setdefault("__path__", [])
+            if not hasattr(module, "__all__"):
+                vars(module)["__all__"] = public(module)
         return module
 
     def exec_module(self, module: ModuleType) -> None:
@@ -173,6 +175,19 @@ def elsewhere(name: str) -> str | None:
     if name in MOVED or package != "wengert" or "." in module:
         return MOVED.get(name)
     return f"wengert.pytorch.{module}"
+
+
+def public(module: ModuleType) -> list[str]:
+    """The names of a module that a star takes: of objects of NumPy's and of this package's."""
+    names = (name for name in vars(module) if not name.startswith("_"))
+    return [name for name in names if _home(vars(module)[name]) in ("wengert", "numpy", "builtins")]
+
+
+def _home(item: Any) -> str:
+    """The package that defines an object, or its class; none for a module."""
+    if isinstance(item, ModuleType):
+        return ""
+    return (getattr(item, "__module__", None) or type(item).__module__).partition(".")[0]
 
 
 def of_pytorch(module: str, name: str) -> Any:

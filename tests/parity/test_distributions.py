@@ -306,3 +306,33 @@ def test_errors_are_of_the_same_kind(name):
     assert isinstance(theirs, type)
     ours = outcome(lambda: BAD[name](wg.distributions, wg))
     assert ours is theirs
+
+
+@pytest.mark.parametrize("library", [torch, wg], ids=lambda lib: lib.__name__)
+def test_classes_of_ones_own_expand_and_have_divergences_as_in_pyro(library):
+    # `_get_checked_instance` was missing, and register_kl took subclasses of Distribution alone.
+    kinds = library.distributions
+
+    class Base:
+        pass
+
+    class Point(kinds.Distribution, Base):
+        arg_constraints = {}  # noqa: RUF012
+
+        def __init__(self, v):
+            self.v = v
+            super().__init__(v.shape, validate_args=False)
+
+        def expand(self, batch_shape, _instance=None):
+            new = self._get_checked_instance(Point, _instance)
+            new.v = self.v.expand(batch_shape)
+            super(Point, new).__init__(batch_shape, validate_args=False)
+            return new
+
+    @kinds.register_kl(Point, Base)
+    def between(p, q):
+        return p.v - q.v
+
+    wide = Point(library.ones(1)).expand((3,))
+    assert (type(wide), tuple(wide.batch_shape)) == (Point, (3,))
+    assert kinds.kl_divergence(wide, Point(library.zeros(3))).tolist() == [1, 1, 1]

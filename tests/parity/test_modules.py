@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+import typing
 
 import pytest
 
@@ -97,7 +98,19 @@ def test_programs_ask_for_accelerators_processes_and_versions():
         import torch as theirs
 
         assert theirs.__version__ == theirs.version.__version__ == COMPARED
+        assert theirs.__name__ == "torch"  # by which a library finds what it changes
     assert wg.__version__ == own
+    assert wg.__name__ == "wengert"
+
+
+def test_a_module_says_which_names_a_star_takes_as_pytorchs_do():
+    # Pyro adds PyTorch's list of constraints to its own.
+    with as_torch.installed():
+        listed = importlib.import_module("torch.distributions.constraints").__all__
+        lists = importlib.import_module("torch.jit.annotations").List
+    assert {"positive", "simplex"} <= set(listed)
+    assert {"Any", "np", "annotations"}.isdisjoint(listed)
+    assert lists is typing.List  # noqa: UP006
 
 
 def test_processes_are_started_by_spawn():

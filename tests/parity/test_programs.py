@@ -39,7 +39,7 @@ def test_losses_are_equal_to_rounding(program, monkeypatch, capsys):
     printed = capsys.readouterr().out
     monkeypatch.setattr(sys, "argv", [str(program)])
     theirs = runpy.run_path(str(program), run_name="__main__")
-    assert ours["torch"].__name__ == "wengert"
+    assert ours["torch"] is wg
     assert theirs["torch"].__name__ == "torch"
     assert len(ours["losses"]) == len(theirs["losses"]) > 10
     # Rounding differs from the first product on, and grows with each step: fastest in L-BFGS.

@@ -85,6 +85,15 @@ class Distribution:
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        """What `expand` of a class of one's own fills: `_instance`, or a new one."""
+        if _instance is None and type(self).__init__ is not vars(cls).get("__init__"):
+            raise NotImplementedError(
+                f"{type(self).__name__} derives from {cls.__name__} and has an __init__ of its "
+                "own, so it needs an expand() of its own."
+            )
+        return type(self).__new__(type(self)) if _instance is None else _instance
+
     def expand(self, batch_shape: Any) -> Self:
         """This distribution with its batch broadcast to `batch_shape`; nothing is copied."""
         new = object.__new__(type(self))

@@ -8,6 +8,7 @@ import numpy as np
 
 from wengert.distributions.distribution import broadcast_all as broadcast_all
 from wengert.distributions.distribution import eps, lazy
+from wengert.distributions.distribution import summed as _sum_rightmost  # noqa: F401
 from wengert.functions.random import randn
 from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor

@@ -15,6 +15,7 @@ import importlib.machinery
 import importlib.util
 import re
 import sys
+import typing
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
@@ -61,6 +62,7 @@ OTHERWISE = {
     "_pair": "nn.functional.shared.two",
     "_triple": "nn.functional.shared.three",
     "_log_api_usage_once": "pytorch.cuda.synchronize",
+    "_get_tracing_state": "pytorch.cuda.synchronize",  # nothing is traced
     "_disabled_torch_function_impl": "pytorch.overrides.disabled",
     "DisableTorchFunction": "pytorch.overrides.DisableTorchFunction",
     "DisableTorchFunctionSubclass": "pytorch.overrides.DisableTorchFunctionSubclass",
@@ -128,6 +130,8 @@ def answer(module: str, name: str) -> Any:
             raise _unknown(module, name)
     elif (item := _shared(paths[0], name)) is not None:
         return item
+    elif name in typing.__all__:  # programs take `List` from where PyTorch imported it
+        return getattr(typing, name)
     elif name.startswith("_") and "._" in f".{paths[0]}":
         raise _unknown(module, name)
     if name == "is_available":  # which programs ask before they use the rest

@@ -59,11 +59,14 @@ def installed() -> Iterator[None]:
     finder = Aliases(_counterpart, packages=True)
     sys.meta_path.insert(0, finder)
     # Programs compare a version of PyTorch's: they are told the one that wengert is compared with.
+    # And those that change PyTorch look for the place by the package's name.
     package, own = sys.modules["wengert"], version.__version__
     package.__version__ = version.__version__ = COMPARED  # type: ignore[attr-defined]
+    package.__name__ = "torch"
     try:
         yield
     finally:
+        package.__name__ = "wengert"
         package.__version__ = version.__version__ = own  # type: ignore[attr-defined]
         sys.meta_path.remove(finder)
         _take_out()
