@@ -428,6 +428,9 @@ KEPT = {
     "items by name": ("d@, n@ = {}, 1", "global n@\nn@ += 1\nd@[f'h{n@ % 3}'] = h.detach().mean(0)\nh = h + sum(d@.values())"),
     "each third step": ("net@ = Net()\nnet@.n = 0", "net@.n += 1\nif net@.n % 3 == 0: h = h * 2"),
     "a parameter": (f"net@ = Net()\nnet@.w = nn.Parameter({T3})", "h = h * net@.w.detach()\nnet@.w = nn.Parameter(net@.w.detach() * 0.9)\nout.append(net@.w.requires_grad)"),
+    "a tensor that comes and goes": ("net@ = Net()\nnet@.last = None", "if net@.last is not None: net@.last, h = None, h * 2\nelse: net@.last = h.detach().sum()"),
+    "an attribute that comes and goes": ("obj@ = Plain(n=1)", "if hasattr(obj@, 'h'):\n    del obj@.h\n    h = h * 2\nelse: obj@.h = obj@.n"),
+    "a kind of number": ("t@ = {'n': 1}", "if isinstance(t@['n'], int): t@['n'], h = 1.5, h * 2\nelse: t@['n'] = 3"),
     "the best of modules": ("net@, best@ = linear(1), None", "global best@\nh = net@(h)\nbest@ = copy.deepcopy(net@.state_dict())\nout.append(best@)"),
     "a mean with a weight": ("t@, n@ = wg.zeros(3), 0", "global n@\nn@ += 1\nwith wg.no_grad(): t@.lerp_(h.mean(0), 1 / n@)\nh = h + t@"),
 }  # fmt: skip
@@ -479,6 +482,11 @@ ASKED = {
     "what is kept by an object": ("o@ = Plain(a=1)\nw@ = weakref.WeakKeyDictionary({o@: %r})", "h = h * w@[o@]", {"set": "w@[o@] = %r"}),
     "a view of a dict": ("d@ = {'a': %r}\nv@ = d@.values()", "for k in v@: h = h * k", {"set": "d@['a'] = %r"}),
     "a leaf that is made": ("k@ = %r", "w = wg.full((3,), k@, requires_grad=True)\nout.append((x * w).sum())\nout.append(nn.Parameter(x.detach() * 2))", {"replaced": "k@ = %r"}),
+    "the shape of what is not computed with": ("q@ = nn.Parameter(wg.ones(3))", "h = h * (q@.shape[0] / 4)", {"data replaced": "q@.data = wg.ones(%i)", "replaced": "q@ = nn.Parameter(wg.ones(%i))"}),
+    "how often something was written": ("q@ = wg.ones(3)", "h = h * (1 + q@._version / 8)", {"written": "q@.add_(%r)", "replaced": "q@ = wg.ones(%i)"}),
+    "a leaf": ("q@ = wg.ones(3, requires_grad=True)", "h = h * (2 if q@.is_leaf else 0.5)", {"computed": "q@ = (q@ * %r)", "a leaf": "q@ = q@.detach().requires_grad_()"}),
+    "what is computed outside": ("w@ = wg.ones(3, requires_grad=True)\nq@ = w@ * %r", "h = h * q@", {"again": "q@ = w@ * %r", "of another": "q@ = wg.ones(3, requires_grad=True).exp()", "detached": "q@ = q@.detach()"}),
+    "a gradient that is set": ("q@, k@ = nn.Parameter(wg.ones(3)), %r", "q@.grad = (h * k@).sum(0)\nout.append(q@.grad[:2])", {"replaced": "k@ = %r", "removed": "q@.grad = None", "written": "q@.grad is None or q@.grad.data.mul_(%r)"}),
     "a command": ("", "h = h * (os.system('true') + 1)", {"done": "pass"}),
 }  # fmt: skip
 
@@ -533,7 +541,7 @@ RETURNED = {
     "the argument": "out.append(x)", "a view of the argument": "out.append(x[0])", "a detached result": "out.append(h.detach())",
     "a result and a view": "out.extend([h * 2, (h * 2)[0]])", "a global": "out.append(g@)", "a global's view": "out.append(g@[0])",
     "an argument written": "x.add_(1)", "an argument's copy written": "z = x.reshape(-1)\nz += 1\nh = h + x", "a stride": "h = h * x.stride()[0]",
-    "contiguity": "h = h * (2 if x.is_contiguous() else 0.5)", "identity": "h = h * 2 if x is y else h * 0.5", "a dtype": "out.append(wg.zeros(2, dtype=x.dtype))",
+    "contiguity": "h = h * (2 if x.is_contiguous() else 0.5)", "identity": "h = h * 2 if x is y else h * 0.5", "a dtype": "out.append(wg.zeros(2, dtype=x.dtype))", "a leaf": "h = h * (2 if x.is_leaf else 0.5)", "how often written": "h = h * (1 + x._version / 8)",
     "the default dtype": "out.append(wg.zeros(2))", "the grad mode": "h = h * (2 if wg.is_grad_enabled() else 0.5)", "both arguments": "h = h * 10 + y",
     "a gradient of the argument": "h = h + wg.func.grad(lambda t: (t ** 2).sum())(x)",
 }  # fmt: skip
@@ -542,7 +550,7 @@ CALLS = {
     "usual": "call(batch(%k), batch(%k))", "same again": "call(a, b)", "one object": "call(a, a)", "one memory": "call(a, a.view(2, 3))", "swapped": "call(b, a)",
     "another batch size": "call(batch(%k, 4), batch(%k, 4))", "float64": "call(batch(%k).double(), batch(%k).double())", "of two dtypes": "call(batch(%k), batch(%k).double())",
     "transposed": "call(batch(%k, 3, 2).T, batch(%k))", "every other": "call(batch(%k, 2, 6)[:, ::2], batch(%k))", "expanded": "call(batch(%k, 1).expand(2, 3), batch(%k))",
-    "reversed": "call(batch(%k).flip(0), batch(%k))", "requiring grad": "call(batch(%k).requires_grad_(), batch(%k))", "kept, requiring grad": "call(p, b)",
+    "reversed": "call(batch(%k).flip(0), batch(%k))", "requiring grad": "call(batch(%k).requires_grad_(), batch(%k))", "kept, requiring grad": "call(p, b)", "computed outside": "call(p * %r, b)", "a view of a leaf": "call(p[:], b)",
     "under no_grad": "exec('with wg.no_grad(): result = call(a, b)')", "under inference mode": "exec('with wg.inference_mode(): result = call(a, b)')",
     "in a thread": "in_thread(lambda: call(a, b))", "written between": "call(a.mul_(%r), b)", "a result as argument": "call(result[0].detach(), b)",
     "float64 by default": "wg.set_default_dtype(wg.float64); result = call(a, b); wg.set_default_dtype(wg.float32)", "a part of another": "call(a[:1], b[:1])",
