@@ -295,3 +295,45 @@ def test_what_is_done_to_a_tensor_with_a_past_is_as_in_eager_mode_or_refused(
         return seen
 
     same_or_refused(story)
+
+
+# ---- which object it is --------------------------------------------------------------------------
+
+ONE: Any = wg.ones(2)
+PLAIN: Any = np.ones(2, np.float32)
+KEYS = {ONE: 5.0}
+SEVERAL = [ONE, wg.zeros(2)]
+
+WHICH: dict[str, Callable[[Any, Any], Any]] = {
+    "the argument": lambda o, x: 2 if x is ONE else 3,
+    "an attribute": lambda o, x: 2 if o.t is ONE else 3,
+    "an attribute and the argument": lambda o, x: 2 if o.t is x else 3,
+    "two attributes": lambda o, x: 2 if o.t is o.one else 3,
+    "the argument among several": lambda o, x: 2 if any(x is t for t in SEVERAL) else 3,
+    "an attribute among several": lambda o, x: 2 if any(o.t is t for t in SEVERAL) else 3,
+    "the argument as a key": lambda o, x: KEYS.get(x, 1.0),
+    "an attribute as a key": lambda o, x: KEYS.get(o.t, 1.0),
+    "the argument in a set": lambda o, x: len({x, ONE}),
+    "an attribute in a set": lambda o, x: len({o.t, ONE}),
+    "the id of the argument": lambda o, x: 2 if id(x) == id(ONE) else 3,
+    "the id of an attribute": lambda o, x: [id(t) for t in SEVERAL].index(id(o.t)) if o.t is ONE else 3,
+    "the argument, an array": lambda o, x: 2 if o.a is PLAIN else 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["known first", "another first"])
+@pytest.mark.parametrize("name", WHICH)
+def test_which_object_it_is_that_a_function_gets_is_asked_at_each_call(
+    name: str, first: bool
+) -> None:
+    # What stood for it was no other object at any call.
+    def story(compile: Any) -> list[Any]:
+        o, seen = types.SimpleNamespace(one=ONE), []
+        f = compile(lambda x: x * WHICH[name](o, x))
+        for known in (*[first] * 4, *[not first] * 3, first, not first):
+            o.t = x = ONE if known else wg.ones(2)
+            o.a = PLAIN if known else np.ones(2, np.float32)
+            seen.append(noted(f(x)))
+        return seen
+
+    same(story)

@@ -685,8 +685,8 @@ def _is_numpys(x: Any) -> bool:
 
 def _kind(x: Any, static: bool) -> Any:
     """What a specialization depends on in an argument."""
-    if static and isinstance(x, Tensor):
-        return Tensor, Same(x)
+    if static and isinstance(x, Tensor | np.ndarray):
+        return type(x), Same(x)
     if isinstance(x, Tensor):
         array = x._array
         lies = array.shape, array.dtype, strides_of(array)

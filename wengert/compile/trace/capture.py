@@ -132,6 +132,10 @@ class Capture:
         self.outside.set_gradient(tensor, gradient)
         return tensor.__dict__.get("_grad")
 
+    def hash_of(self, tensor: Tensor) -> None:
+        """Something looks for a tensor by itself, as a dictionary does for its key."""
+        self.world.known_by_itself(tensor)
+
     def attribute_of(self, owner: Any, name: str, value: Any) -> Any:
         """An attribute of a module is read: by the library, unless the world is reading it."""
         if self.world.reading == (id(owner), name):

@@ -534,6 +534,14 @@ class Observer(Calls):
             return next(*args)
         return next(_Iterated(step), *args[1:])
 
+    def _identity(self, function: Any, *args: Any) -> Any:
+        for x in args:
+            self.known_by_itself(x)
+        return function(*args)
+
+    def known_by_itself(self, x: Any) -> None:
+        """Which object something is decides something."""
+
     def _class(self, function: Any, *args: Any) -> Any:
         if args and id(args[0]) in self.origins and not self.is_known(args[0]):
             self._read("class", args[0], None, type(args[0]), "")

@@ -119,6 +119,19 @@ class _Changes:
             capture.attribute_for(module, self.usual, name, *value)
 
 
+class _Hash:
+    """In the place of the method `__hash__` of tensors: what finds one by itself asks for it."""
+
+    def __get__(self, tensor: Any, owner: Any = None) -> Any:
+        return object.__hash__ if tensor is None else functools.partial(self.of, tensor)
+
+    def of(self, tensor: Tensor) -> int:
+        capture = CAPTURES.get(get_ident())
+        if capture is not None:
+            capture.hash_of(tensor)
+        return object.__hash__(tensor)
+
+
 class _Does:
     """In the place of a generator's method: a capture does it instead."""
 
@@ -143,7 +156,7 @@ def _changes(cls: type, method: str) -> _Changes:
 
 def stands_in(value: Any) -> bool:
     """Whether this is in the place of what a class has while somebody traces."""
-    return isinstance(value, (_Watched, _Attributes, _Changes, _Does))
+    return isinstance(value, (_Watched, _Attributes, _Changes, _Hash, _Does))
 
 
 _WATCHED = [
@@ -152,6 +165,7 @@ _WATCHED = [
         (Tensor, name, _Watched(Tensor.__dict__[name], name, "history", name))
         for name in ("_node", "_cell", "_origin")
     ),
+    (Tensor, "__hash__", _Hash()),
     (Tensor, "_grad", _Watched(None, "_grad", "gradient")),
     (Generator, "_numbers", _Watched(Generator.__dict__["_numbers"], "_numbers", "numbers")),
     *(

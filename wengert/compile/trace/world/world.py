@@ -38,10 +38,18 @@ from wengert.compile.trace.world import meanwhile, watch
 from wengert.compile.trace.world.conditions import Conditions, home_of
 from wengert.compile.trace.world.drawn import ASKS_FILES, SYSTEM, acts, drawn, where_numpy_stands
 from wengert.compile.trace.world.drawn import EVERYWHERE as GENERATORS_OF_ALL
-from wengert.compile.trace.world.inputs import Fixed, Inputs, Passed, Retraced, Varying
+from wengert.compile.trace.world.inputs import (
+    Fixed,
+    Inputs,
+    Passed,
+    Retraced,
+    Specialize,
+    Varying,
+)
 from wengert.compile.trace.world.outside import Outside
 from wengert.compile.trace.world.places import (
     MISSING,
+    Argument,
     Attribute,
     Contents,
     Element,
@@ -51,6 +59,7 @@ from wengert.compile.trace.world.places import (
     Past,
     Place,
     Variable,
+    is_outside,
     key_of,
 )
 from wengert.compile.trace.world.reads import (
@@ -272,7 +281,32 @@ class World(Reads):
     def identical(self, left: Any, right: Any) -> tuple[Any, Any]:
         containers = self.passed.containers
         self.identifies = self.identifies or id(left) in containers or id(right) in containers
-        return super().identical(left, right)
+        tensors = [x for x in (left, right) if isinstance(x, Tensor | TracedArray | np.ndarray)]
+        if len(tensors) == 2 and any(map(self._is_known_outside, tensors)):
+            for x in tensors:
+                self.known_by_itself(x)
+        return super().identical(self.real(left), self.real(right))
+
+    def _is_known_outside(self, x: Any) -> bool:
+        """Whether something is no argument, and was not made in the trace."""
+        place = self._place_of_stand_in(x)
+        if place is not None:
+            return is_outside(place)
+        return isinstance(x, np.ndarray) or (isinstance(x, Tensor) and watch.is_real(x))
+
+    def _place_of_stand_in(self, x: Any) -> Place | None:
+        if isinstance(x, TracedArray):
+            return self.passed.place_of(x)
+        known = self.passed.stand_ins.get(x) if isinstance(x, Tensor) else None
+        return None if known is None else known.place
+
+    def known_by_itself(self, x: Any) -> None:
+        """What stands for one that is fetched is no other: which one that is has to be known."""
+        place = self._place_of_stand_in(x)
+        if isinstance(place, Argument):
+            raise Specialize(place)
+        if place is not None and not isinstance(place, Known):
+            raise Fixed(place)
 
     def read_item(self, owner: Any, key: Any) -> Any:
         return super().read_item(owner, _known_key(owner, key))
