@@ -30,7 +30,7 @@ from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS
 from wengert.compile.trace.parts import Part, ordered, overlapping, part
 from wengert.compile.trace.results import gone_through, sequence
 from wengert.compile.trace.world import watch
-from wengert.compile.trace.world.inputs import Beginning, Inputs, Passed
+from wengert.compile.trace.world.inputs import Inputs, Passed
 from wengert.compile.trace.world.outside import FoundGradient, Outside
 from wengert.compile.trace.world.places import (
     Attribute,
@@ -403,7 +403,7 @@ class HandedBack:
         """The history of a tensor from outside is its owner's, and no program changes it."""
         for begin, tensor in self.outside.histories():
             before, now = (node is not None for node in (begin.node, tensor._node))
-            if Beginning.of(tensor._node) == begin:
+            if begin.is_as_before(tensor._node):
                 continue
             shown = f"a tensor of shape {list(tensor.shape)} that the compiled function was given"
             line = line_of(*(self.outside.recorded.get(tensor) or here()))
@@ -415,7 +415,7 @@ class HandedBack:
                     "it. Call requires_grad_() before; write under no_grad(), or what was "
                     "detached, or into a clone()."
                 )
-            if tensor._node is begin.node:
+            if begin.is_there(tensor._node):
                 raise TracingError(
                     f"{shown}, or found, gets a hook, or is to retain its gradient, in the call "
                     f"at\n  {line}\nDo that before the call, or to what the function makes."

@@ -297,24 +297,33 @@ class Behind(Node):
     pull_recorded = pull
 
 
-def end_of(tensor: Tensor, node: Any) -> Node:
+def end_of(tensor: Tensor, node: Any) -> Node | None:
     """Where history ends in the trace: with a leaf's hooks, or with what is behind."""
     if not isinstance(node, AccumulateGrad):
-        return Behind()
+        return None if node is None else Behind()
     leaf = AccumulateGrad(tensor)
     leaf.order, leaf.extras, leaf.post_hooks = node.order, node.extras, node.post_hooks
     return leaf
 
 
 class Beginning(NamedTuple):
-    """The history that a tensor begins the trace with: its node, and what hooks that has."""
+    """The history that a tensor begins the trace with: its node, the end that stands for it in the
+    trace, and what hooks they have.
+    """
 
     node: Any
+    end: Any
     hooks: tuple[Any, ...]
 
     @classmethod
-    def of(cls, node: Any) -> Beginning:
-        return cls(node, tuple(_hooks(node)))
+    def of(cls, node: Any, end: Any) -> Beginning:
+        return cls(node, end, tuple(_hooks(end)))
+
+    def is_as_before(self, node: Any) -> bool:
+        return self.is_there(node) and tuple(_hooks(node)) == self.hooks
+
+    def is_there(self, node: Any) -> bool:
+        return node is self.node or node is self.end
 
 
 def _hooks(node: Any) -> Iterator[Any]:
@@ -388,7 +397,7 @@ class Passed:
             leaf._node = Behind() if history_of(tensor) is Node else AccumulateGrad(leaf)
         if tensor.is_inference():
             leaf._origin = INFERENCE
-        stand_in = StandIn(place, tensor, leaf, traced, Beginning.of(leaf._node))
+        stand_in = StandIn(place, tensor, leaf, traced, Beginning.of(leaf._node, leaf._node))
         self.stand_ins[leaf] = self._by_place[key_of(place)] = stand_in
         return leaf
 

@@ -128,8 +128,7 @@ class Outside:
         if history.tracked and history._node is not None:
             if isinstance(history._node, AccumulateGrad):
                 self.conditions.hooks(history._node)
-            history._node = end_of(tensor, history._node)
-            history.begin = Beginning.of(history._node)
+            history._node = history.begin.end
         return entry
 
     def history(self, tensor: Tensor) -> History:
@@ -138,7 +137,12 @@ class Outside:
             with watch.aside():
                 node, cell, origin = tensor._node, tensor._cell, tensor._origin
             known = History(
-                tensor, node is not None, Beginning.of(node), node, self._cell(cell), origin
+                tensor,
+                node is not None,
+                Beginning.of(node, end_of(tensor, node)),
+                node,
+                self._cell(cell),
+                origin,
             )
             self._histories[tensor] = known
         return known
