@@ -387,3 +387,18 @@ def test_a_sweep_to_a_leaf_made_inside_looks_at_what_was_saved_on_the_way(name):
         return seen
 
     assert story(wg.compile(ON_THE_WAY[name])) == story(ON_THE_WAY[name])
+
+
+def test_of_several_results_without_a_derivative_each_says_why():
+    # Their cotangents, of two shapes, were added before anybody said so.
+    def f(w):
+        y = w * w, wg.stack([w.exp()] * 3, 1)
+        w.detach().add_(1)
+        return y
+
+    compiled = wg.compile(f)
+    for _ in range(4):
+        w = leaf(1.0, 2.0)
+        a, b = compiled(w)
+        with pytest.raises(ModifiedError):
+            (a.sum() + b.sum()).backward()

@@ -34,7 +34,10 @@ class Refused(Node):
 
 
 def refused(captured: Captured) -> Node | None:
-    """The history of results that require grad and cannot be differentiated, if there are any."""
+    """The history of a result, if those that require grad cannot be differentiated.
+
+    Each has its own: cotangents of several would be added on the way to one.
+    """
     if captured.refusal is None:
         return None
     node = Refused()

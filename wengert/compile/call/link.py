@@ -246,7 +246,6 @@ def _number(value: Value) -> Any:
 
 def _outputs(spec: Any) -> Iterator[Array | Number]:
     results = {output.number: output for output in outputs_in(spec.captured.whole())}
-    node = derivative.refused(spec.captured)
     for k, v in enumerate(spec.program.outputs):
         buffer, result = spec.forward.table.output(k), results.get(k)
         if result is None:
@@ -254,7 +253,7 @@ def _outputs(spec: Any) -> Iterator[Array | Number]:
         elif result.weak:
             yield Number(buffer, type(v.dtype.type(0).item()))
         else:
-            history = node if has_history(result) else None
+            history = derivative.refused(spec.captured) if has_history(result) else None
             kind = Tensor if result.tensor else None
             origin = INFERENCE if result.inference else None
             yield Array(
@@ -293,7 +292,6 @@ class _Afterwards:
 
 def _pieces(spec: Any, flat: list[Any]) -> dict[Any, Piece]:
     """Leaves of the result that are made of what a call has found, or made."""
-    node = derivative.refused(spec.captured)
     state = modes.current()
     unrecorded = None if state.grad else "inference" if state.inference else "no_grad"
     pieces: dict[Any, Piece] = {}
@@ -303,7 +301,7 @@ def _pieces(spec: Any, flat: list[Any]) -> dict[Any, Piece]:
         if type(leaf) is Output and leaf.leaf:
             pieces[leaf] = Piece(leaf, Tensor.requires_grad_)
         if type(leaf) is Part:
-            known = node if has_history(leaf) else None
+            known = derivative.refused(spec.captured) if has_history(leaf) else None
             of = leaf.of if known is None else functools.partial(_refusing, leaf, known)
             view = (leaf.call(_whole(spec, leaf.base, flat)), unrecorded or leaf.creation)
             base: Any = pieces.get(leaf.base, leaf.base)

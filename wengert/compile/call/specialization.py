@@ -186,15 +186,14 @@ class Specialization:
             write.place.write(None if write.number is None else outputs[write.number], flat)
         tensors: dict[Any, Any] = {}
         whole = structured(captured.whole(), outputs, tensors, flat)
-        node = derivative.refused(captured)
         if self.joint is not None:
             known = {Output(k): value for k, value in enumerate(values, self.results)}
             known |= {leaf: tensors[leaf] for leaf in self.joint.slots}
             self.recording().record(lambda x: known[x] if x in known else x.read(flat))
-        elif node is not None:
+        elif captured.refusal is not None:
             for leaf, tensor in tensors.items():
                 if type(leaf) in (Output, Part) and has_history(leaf):
-                    tensor._node = node
+                    tensor._node = derivative.refused(captured)
         if not captured.effects:
             return whole
         result, *written = whole
