@@ -28,8 +28,8 @@ from wengert.errors import StateError, TracingError
 
 FIRST = int(os.environ.get("WENGERT_FUZZ_SEED", "0"))
 ASKED = os.environ.get("WENGERT_FUZZ_PROGRAMS")
-PROGRAMS = chunks(FIRST, int(ASKED or 1_000), int(ASKED or 12), 4)
-BUDGETS = chunks(FIRST, int(ASKED or 200), int(ASKED or 2), 2)
+PROGRAMS = chunks(FIRST, int(ASKED or 250), int(ASKED or 12), 4)
+BUDGETS = chunks(FIRST, int(ASKED or 50), int(ASKED or 2), 2)
 WIDE = 2_000
 """So many states lie side by side where memory is measured, so that little else counts."""
 SLACK = 32_000
