@@ -104,17 +104,22 @@ def test_a_module_runs_in_another_thread() -> None:
 
 
 def test_the_classes_give_another_thread_what_they_always_give() -> None:
-    """While somebody traces, descriptors stand in them; to others these are what they replace."""
-    classes = (wg.Tensor, nn.Module, wg.Generator, optim.Optimizer)
+    """While somebody traces, descriptors stand in them; to others these are what they replace.
+
+    Of `__hash__` it is a function, which gives what it always gives.
+    """
+    classes, x = (wg.Tensor, nn.Module, wg.Generator, optim.Optimizer), numbers(1, 2)
 
     def seen() -> Any:
-        return {(c, name): getattr(c, name) for c in classes for name in vars(c)}
+        names = {(c, name) for c in classes for name in vars(c)} - {(wg.Tensor, "__hash__")}
+        return {(c, name): getattr(c, name) for c, name in names} | {"hash": hash(x)}
 
     before = seen()
     found = during_a_trace(seen)
     assert not {key for key in before.keys() | found.keys() if before.get(key) != found.get(key)}
     now = seen()
     assert not {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
+    assert wg.Tensor.__hash__ is object.__hash__
 
 
 @pytest.mark.usefixtures("compiled_anew")

@@ -119,17 +119,16 @@ class _Changes:
             capture.attribute_for(module, self.usual, name, *value)
 
 
-class _Hash:
-    """In the place of the method `__hash__` of tensors: what finds one by itself asks for it."""
+def _hash(tensor: Tensor) -> int:
+    """In the place of the method `__hash__` of tensors: what finds one by itself asks for it.
 
-    def __get__(self, tensor: Any, owner: Any = None) -> Any:
-        return object.__hash__ if tensor is None else functools.partial(self.of, tensor)
-
-    def of(self, tensor: Tensor) -> int:
-        capture = CAPTURES.get(get_ident())
-        if capture is not None:
-            capture.hash_of(tensor)
-        return object.__hash__(tensor)
+    A function, as Python drops an interrupt that comes while it looks for a `__hash__`, which a
+    descriptor of ours would take the time for.
+    """
+    capture = CAPTURES.get(get_ident())
+    if capture is not None:
+        capture.hash_of(tensor)
+    return object.__hash__(tensor)
 
 
 class _Does:
@@ -156,7 +155,12 @@ def _changes(cls: type, method: str) -> _Changes:
 
 def stands_in(value: Any) -> bool:
     """Whether this is in the place of what a class has while somebody traces."""
-    return isinstance(value, (_Watched, _Attributes, _Changes, _Hash, _Does))
+    return value is _hash or isinstance(value, (_Watched, _Attributes, _Changes, _Does))
+
+
+def _usual(cls: type, here: Any) -> Any:
+    """What a class has where nobody traces."""
+    return object.__hash__ if here is _hash else here.__get__(None, cls)
 
 
 _WATCHED = [
@@ -165,7 +169,7 @@ _WATCHED = [
         (Tensor, name, _Watched(Tensor.__dict__[name], name, "history", name))
         for name in ("_node", "_cell", "_origin")
     ),
-    (Tensor, "__hash__", _Hash()),
+    (Tensor, "__hash__", _hash),
     (Tensor, "_grad", _Watched(None, "_grad", "gradient")),
     (Generator, "_numbers", _Watched(Generator.__dict__["_numbers"], "_numbers", "numbers")),
     *(
@@ -188,7 +192,7 @@ def _settle() -> None:
         modules += ((cls, name, _changes(cls, name)) for name in ("__setattr__", "__delattr__"))
     optimizers = [(cls, "param_groups", _GROUPS) for cls in SETTINGS]
     classes, names, watching = zip(*_WATCHED, *modules, *optimizers, strict=True)
-    usual = [here.__get__(None, cls) for cls, here in zip(classes, watching, strict=True)]
+    usual = [*map(_usual, classes, watching)]
     wanted = chain.from_iterable(map((usual, watching).__getitem__, map(bool, (CAPTURES,))))
     deque(map(setattr, classes, names, wanted), 0)
 
