@@ -55,7 +55,6 @@ class History:
     """The history that a tensor from outside has in the trace; it begins as the tensor's own."""
 
     tensor: Tensor
-    tracked: bool
     begin: Beginning
     _node: Any
     _cell: Any
@@ -123,9 +122,10 @@ class Outside:
             low, high = np.lib.array_utils.byte_bounds(array)
             self._spans.append((low, high, traced, array))
         history = self.history(tensor)
-        entry = Found(place, tensor, array, traced, traced, history.tracked)
+        tracked = history.begin.node is not None
+        entry = Found(place, tensor, array, traced, traced, tracked)
         self.tensors[tensor] = entry
-        if history.tracked and history._node is not None:
+        if tracked and history._node is not None:
             if isinstance(history._node, AccumulateGrad):
                 self.conditions.hooks(history._node)
             history._node = history.begin.end
@@ -138,7 +138,6 @@ class Outside:
                 node, cell, origin = tensor._node, tensor._cell, tensor._origin
             known = History(
                 tensor,
-                node is not None,
                 Beginning.of(node, end_of(tensor, node)),
                 node,
                 self._cell(cell),

@@ -359,9 +359,9 @@ class Array:
     """An array in a buffer: in the machine's byte order, row-major and aligned.
 
     With a `type` it is that of a Tensor of exactly this type, with a `history` of this kind, or of
-    any if that is `...`; else it is a numpy.ndarray. One that is `written` must be
-    writeable. One that comes in has other `strides` (in bytes) if they are given, any if that is
-    `...`, and is copied: programs are for one layout.
+    any if that is `...`; else it is a numpy.ndarray. One that is `written` must be writeable. One
+    that comes in has other `strides` (in bytes) if they are given, any if that is `...`, and is
+    copied: programs are for one layout.
     """
 
     buffer: int
