@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,22 @@ def test_draws_keep_their_order_beside_loops_that_are_merged(early: bool) -> Non
         return [[y.tolist() for y in f(wg.ones(2, 3))] for _ in range(3)]
 
     assert drawn(True) == drawn(False)
+
+
+def test_no_example_of_what_is_drawn_stays_in_the_program() -> None:
+    # The array that showed the shape of a draw was kept with the program, as large as it was.
+    def held(n: int) -> int:
+        compiled = wg.compile(lambda x: (x + wg.rand(n)).sum())
+        tracemalloc.start()
+        compiled(wg.ones(1)), compiled(wg.ones(1))
+        gc.collect()
+        taken: int = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        return taken
+
+    held(10)  # what is made once
+    arena = 4 * 1_000_000  # bytes: what is drawn lies there
+    assert held(1_000_000) - held(10) < 1.5 * arena
 
 
 class Program:

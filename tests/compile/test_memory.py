@@ -160,6 +160,20 @@ def test_what_the_body_of_a_loop_works_in_counts() -> None:
         wg.compile(f, memory=x.nbytes)(x)
 
 
+def test_constants_that_a_program_holds_count() -> None:
+    # Nor did they, however large; and the planner made a copy of each.
+    def f(x: Any) -> Any:
+        return x * np.linspace(0, 1, 10_000)
+
+    x = np.ones(10_000)
+    with pytest.raises(MemoryError, match="least that it can do with is 80,000"):
+        wg.compile(f, memory=50_000)(x)
+    compiled = wg.compile(f, memory=80_000)
+    np.testing.assert_array_equal(compiled(x), f(x))
+    (held,) = compiled.program.constants.values()
+    assert any(held is c for c in compiled._latest().forward.plan.constants)
+
+
 def test_a_loop_in_blocks_is_differentiated_later_too() -> None:
     w = wg.tensor(np.eye(3) * 0.5, requires_grad=True)
     free, tight = wg.compile(scanned), wg.compile(scanned, memory=3000)

@@ -215,15 +215,14 @@ class CompiledFunction(_Typed[P, R]):
     def explain(self) -> Explanation:
         """The steps of the latest specialization: loops, bytes, operations, share of the time."""
         from wengert.compile.call.report import explain
-        from wengert.compile.plan.planner import memory as working
+        from wengert.compile.plan.planner import taken
 
         latest = self._latest()
         statements = len(latest.program.statements)
         memory = latest.memory
         if memory is None and latest.joint is not None:
             kept = sum(v.nbytes for v in latest.program.outputs[latest.results :])
-            arenas = working(latest.forward.plan) + working(latest.backward.plan)
-            memory = Memory(kept + arenas)
+            memory = Memory(kept + taken(latest.forward.plan, latest.backward.plan))
         return explain(self._named(), latest.forward.plan, statements, self.retraces, memory)
 
     def _named(self) -> str:

@@ -25,9 +25,9 @@ from wengert.compile.trace.captured import Captured, Joint
 @dataclass(frozen=True)
 class Memory:
     """Bytes that a call takes beside arguments and results, until its derivative has been taken:
-    working memory, and what is kept for the derivative. At most they may be `budget`, if that is
-    not None; for that so many statements are carried out `again`, and loops are cut into blocks of
-    so many `kinds`."""
+    working memory, constants, and what is kept for the derivative. At most they may be `budget`,
+    if that is not None; for that so many statements are carried out `again`, and loops are cut
+    into blocks of so many `kinds`."""
 
     peak: int
     budget: int | None = None
@@ -60,16 +60,14 @@ class OverBudget(Exception):
 
 def memory_of(program: Program, joint: Joint | None) -> int:
     """The bytes that a program takes; a joint one is cut in two."""
-    from wengert.compile.plan.planner import memory, plan  # not needed to import wengert
+    from wengert.compile.plan.planner import plan, taken  # not needed to import wengert
 
     program = copy.copy(program)
     if joint is None:
-        return memory(plan(finish(program), backend()))
+        return taken(plan(finish(program), backend()))
     parts = cut(program, joint)
     kept = sum(v.nbytes for v in parts.saved)
-    return kept + sum(
-        memory(plan(finish(part), backend())) for part in (parts.forward, parts.backward)
-    )
+    return kept + taken(*(plan(finish(p), backend()) for p in (parts.forward, parts.backward)))
 
 
 def cut(program: Program, joint: Joint) -> Parts:

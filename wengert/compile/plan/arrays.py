@@ -77,7 +77,7 @@ class Arrays:
 
     def _constant(self, value: Value, constant: np.ndarray) -> Strided:
         place = Place("constant", len(self.constants))
-        self.constants.append(np.array(constant, order="C"))
+        self.constants.append(np.asarray(constant, order="C"))
         buffer = Buffer(value.size, value.dtype, place)
         array = self.of[value] = Strided(buffer, value.shape, row_major(value.shape))
         return array

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from wengert.compile.backend import Backend
@@ -34,6 +35,18 @@ def plan(program: Program, backend: Backend, *, fuse: bool = True) -> Plan:
 def memory(plan: Plan) -> int:
     """The bytes that a plan works in, beside its inputs and results."""
     return plan.arena + max((_inside(s) for s in plan.steps if isinstance(s, Call)), default=0)
+
+
+def taken(*plans: Plan) -> int:
+    """The bytes that plans work in, one after the other, and that they hold: the constants."""
+    return sum(map(memory, plans)) + sum({id(c): c.nbytes for c in _constants(plans)}.values())
+
+
+def _constants(plans: Iterable[Plan]) -> Iterator[Any]:
+    for plan in plans:
+        yield from plan.constants
+        for step in plan.steps:
+            yield from _constants(step.bodies if isinstance(step, Call) else ())
 
 
 def _inside(step: Call) -> int:

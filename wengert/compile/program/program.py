@@ -171,8 +171,9 @@ class Program:
         return value
 
     def constant(self, array: np.ndarray[Any, Any]) -> Value:
+        """The value of an array that the program keeps, in memory of its own."""
         value = Value(array.shape, array.dtype)
-        self.constants[value] = array
+        self.constants[value] = np.array(array, order="C")
         return value
 
     @property

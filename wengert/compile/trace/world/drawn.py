@@ -140,7 +140,8 @@ class Draw:
         self.place = place
         self.method = method
         self.__name__ = f"draw_{method}"
-        self.like: Any = None
+        self.makes: type | None = None
+        """The class of what it makes; not an example, which a program would keep for ever."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return getattr(self.place.read(()), self.method)(*args, **kwargs)
@@ -150,8 +151,9 @@ class Draw:
         with watch.aside():
             owner = self.place.read(())
             owner = owner if owner is time else copy.deepcopy(owner)
-            self.like = getattr(owner, self.method)(*args, **kwargs)
-        return self.like
+            made = getattr(owner, self.method)(*args, **kwargs)
+        self.makes = type(made)
+        return made
 
 
 def done(world: Any, generator: Any, name: str, args: Any) -> Any:
@@ -173,14 +175,14 @@ def _draw(world: Any, draw: Draw, /, *args: Any, **kwargs: Any) -> Any:
     if like(draw, given, named, zeros) is None and not changed:
         world.trace.append(draw, given, named, [])
         return None
-    if draw.like is None:
-        world.refuse(f"{draw.method}() of a generator from outside is called")
+    kind = draw.makes
+    if kind is None:
+        return world.refuse(f"{draw.method}() of a generator from outside is called")
     draws = world.trace.otherwise(draw, args, kwargs)
-    sample = draw.like
-    if not isinstance(sample, float | int | np.generic | np.ndarray):
+    if not issubclass(kind, float | int | np.generic | np.ndarray):
         world.refuse(f"{draw.method}() of a generator from outside is called")
-    if isinstance(sample, float | int) and not isinstance(sample, np.generic):
+    if issubclass(kind, float | int) and not issubclass(kind, np.generic):
         clock = draw.place.read(()) is time
-        return number_of(draws, type(sample), _STAMPS if clock else COMPUTED)
-    draws.single = isinstance(sample, np.generic)
+        return number_of(draws, kind, _STAMPS if clock else COMPUTED)
+    draws.single = issubclass(kind, np.generic)
     return draws
