@@ -22,7 +22,6 @@ from wengert.compile.llvm.machine.lanes import (
     INT1,
     Lanes,
     absolute,
-    constant,
     copysign,
     element,
     like,
@@ -31,7 +30,7 @@ from wengert.compile.llvm.machine.lanes import (
     values_of,
     where,
 )
-from wengert.compile.llvm.machine.values import B, part
+from wengert.compile.llvm.machine.values import B, number, part
 from wengert.compile.plan.kernel import Unsupported
 from wengert.dtypes import is_number
 
@@ -261,7 +260,7 @@ def _shift(left: bool, signed: bool) -> Formula:
 
 
 def _always(truth: bool) -> Formula:
-    return lambda x: x.new(constant(like(x.type, INT1), truth))
+    return lambda x: x.new(number(like(x.type, INT1), truth))
 
 
 _UNSIGNED: dict[str, Formula] = {

@@ -24,7 +24,7 @@ from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.lanes import Lanes, where
 from wengert.compile.llvm.machine.memory import gather, load, offset, one_by_one, splat, store
 from wengert.compile.llvm.machine.scratch import Scratch
-from wengert.compile.llvm.machine.values import BYTE, I32, I64, INTP, POINTER, B, V
+from wengert.compile.llvm.machine.values import BYTE, I32, I64, INTP, POINTER, B, V, number
 from wengert.compile.plan.plan import Call, Layout
 from wengert.compile.program.program import Value
 
@@ -226,7 +226,7 @@ class _Digits:
 
     def _clear(self) -> None:
         b = self.b
-        some = ir.Constant(ir.VectorType(I32, 16), None)
+        some = number(ir.VectorType(I32, 16), 0)
         repeat(
             b,
             _DIGITS * self.passes // 16,
@@ -368,7 +368,7 @@ class _Search:
             chosen = where(self._before(middle - 1, x), middle, place)
             return [chosen.value, (left >> 1).value]
 
-        nowhere = ir.Constant(ir.VectorType(I64, self.lanes), None)
+        nowhere = number(ir.VectorType(I64, self.lanes), 0)
         count = self.row.shape[0]
         place, _ = fold(b, count.bit_length(), [nowhere, I64(count)], halve)
         return place

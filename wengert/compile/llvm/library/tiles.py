@@ -23,14 +23,15 @@ from llvmlite import ir
 from wengert.compile.llvm.machine.control import along, evenly, fold, nest, repeat
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.memory import load_row, permuted, prefetch, splat, store_row
-from wengert.compile.llvm.machine.values import I64, POINTER, VOID, intrinsic
+from wengert.compile.llvm.machine.values import I64, POINTER, VOID, intrinsic, number
 
 PANEL = 32 * 1024
 """Bytes of the stack that a transposed panel of B may take: what stays in the first-level cache."""
 LINE = 64
 """Bytes of a line of the cache."""
-UNROLLED = 160
-"""Multiplications of vectors up to which a tile's loop over the shared dimension is unrolled."""
+TURN = 16
+"""Multiplications of vectors in a turn of the loop along the shared dimension, or in a step:
+more are no faster, and take so much longer to compile."""
 LATENCY = 8
 """Independent chains of multiply-adds that keep two units of latency 4 busy."""
 DOT_ROWS = 8
@@ -149,7 +150,7 @@ class Vectors:
         prefetch(b, b.gep(base, [offset], source_etype=self.type), 1)
 
     def zero(self, width: int) -> Any:
-        return ir.Constant(ir.VectorType(self.type, width), None)
+        return number(ir.VectorType(self.type, width), 0)
 
     def repeated(self, scalar: Any, width: int) -> Any:
         """A vector with one element in all lanes."""
@@ -304,8 +305,8 @@ def _transposer(module: Any, dtype: np.dtype, lanes: int, used: int, size: int) 
 
     rows = [v.load(line(source, stride, j), width, size) for j in range(used)]
     rows += [v.zero(width)] * (lanes - used)
-    for number, column in enumerate(v.transposed(rows, width)[:size]):
-        v.store(column, line(target, row, number), lanes)
+    for l, column in enumerate(v.transposed(rows, width)[:size]):
+        v.store(column, line(target, row, l), lanes)
     builder.ret_void()
     return function
 
@@ -442,15 +443,15 @@ class _Emitter:
 
         def many(l: Any, totals: list[Any]) -> list[Any]:
             base, x = v.at(b, (l, unroll * row)), v.at(a, (l, unroll * p.a[1]))
-            for number in range(unroll):
-                totals = step(base, x, number, totals)
+            for nth in range(unroll):
+                totals = step(base, x, nth, totals)
             return totals
 
         whole, rest = divmod(p.k, unroll)
         totals = fold(self.builder, whole, totals, many)
         base, x = v.at(b, (whole * unroll, row)), v.at(a, (whole * unroll, p.a[1]))
-        for number in range(rest):
-            totals = step(base, x, number, totals)
+        for nth in range(rest):
+            totals = step(base, x, nth, totals)
         for at in range(count):
             total = self._sum(totals[at::count])
             i, n = divmod(at, len(used))
@@ -461,9 +462,7 @@ class _Emitter:
 
     def _unrolled(self, count: int, chains: int) -> int:
         """How many steps along k one turn of the loop takes."""
-        if self.product.k * count <= UNROLLED:
-            return self.product.k
-        most = max(chains, min(8, 64 // count) // chains * chains)
+        most = max(chains, min(8, TURN // count) // chains * chains)
         even = [u for u in range(most, most // 2, -chains) if self.product.k % u == 0]
         return even[0] if even else most
 
@@ -557,18 +556,18 @@ class _Emitter:
 
         totals = [v.zero(lanes)] * (p.m * columns)
         whole, rest = divmod(p.k, lanes)
-        unroll = whole if whole * len(totals) <= UNROLLED else max(1, min(4, 48 // len(totals)))
+        unroll = max(1, min(4, TURN // len(totals)))
 
         def many(l: Any, totals: list[Any]) -> list[Any]:
             x, y = v.at(a, (l, unroll * lanes)), v.at(b, (l, unroll * lanes))
-            for number in range(unroll):
-                totals = step(x, y, number, lanes, totals)
+            for nth in range(unroll):
+                totals = step(x, y, nth, lanes, totals)
             return totals
 
-        turns, left = divmod(whole, unroll) if unroll else (0, 0)
+        turns, left = divmod(whole, unroll)
         totals = fold(self.builder, turns, totals, many)
-        for number in range(turns * unroll, turns * unroll + left):
-            totals = step(a, b, number, lanes, totals)
+        for nth in range(turns * unroll, turns * unroll + left):
+            totals = step(a, b, nth, lanes, totals)
         if rest:
             totals = step(a, b, whole, rest, totals)
         self._store_sums(c, totals, columns)

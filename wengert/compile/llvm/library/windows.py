@@ -19,7 +19,7 @@ from wengert.compile.llvm.machine import memory
 from wengert.compile.llvm.machine.control import along, repeat
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.scratch import Scratch
-from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
+from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER, number
 from wengert.compile.plan.plan import Call, Layout
 
 LINE = 64
@@ -254,8 +254,7 @@ class Planes:
     def clear(self, v: Vectors, register: int, target: Any, value: Any = 0) -> None:
         """Set everything to what the border has; copies of samples leave that alone."""
         lanes = lanes_for(register, v.dtype, self.elements)
-        border = ir.Constant(v.type, value)
-        filled = ir.Constant(ir.VectorType(v.type, lanes), [border] * lanes)
+        filled = number(ir.VectorType(v.type, lanes), value)
         v.fill(target, self.elements, filled)
 
     def copy(self, v: Vectors, register: int, source: Any, image: Image, target: Any) -> None:

@@ -70,22 +70,6 @@ def like(kind: ir.Type, lane: ir.Type) -> ir.Type:
     return ir.VectorType(lane, kind.count) if isinstance(kind, ir.VectorType) else lane
 
 
-class Splat(ir.Constant):  # type: ignore[misc]  # llvmlite has no types
-    """One constant in every lane: the text that LLVM must parse names it once."""
-
-    def __init__(self, kind: ir.VectorType, value: float | int) -> None:
-        super().__init__(kind, None)
-        self.lane = number(kind.element, value)
-
-    def _get_reference(self) -> str:
-        return f"splat ({self.lane})"
-
-
-def constant(kind: ir.Type, value: float | int) -> ir.Constant:
-    """A number in every lane of a value of type `kind`."""
-    return Splat(kind, value) if isinstance(kind, ir.VectorType) else number(kind, value)
-
-
 class Lanes:
     """One LLVM value and the builder that continues its formula."""
 
@@ -111,12 +95,12 @@ class Lanes:
     def new(self, value: ir.Value) -> Lanes:
         return Lanes(self.builder, value)
 
-    def full(self, number: float | int) -> Lanes:
-        """`number` in every lane, in this value's type."""
-        return self.new(constant(self.type, number))
+    def full(self, value: float | int) -> Lanes:
+        """A number in every lane, in this value's type."""
+        return self.new(number(self.type, value))
 
     def _operand(self, other: Lanes | float | int) -> ir.Value:
-        return other.value if isinstance(other, Lanes) else constant(self.type, other)
+        return other.value if isinstance(other, Lanes) else number(self.type, other)
 
     def _emit(self, floats: str, integers: str, other: Any, swapped: bool = False) -> Lanes:
         build = getattr(self.builder, floats if self.is_float else integers)

@@ -20,6 +20,7 @@ from wengert.compile.llvm.machine.values import (
     POINTER,
     VOID,
     B,
+    Uniform,
     V,
     intrinsic,
     lanes_of,
@@ -138,8 +139,8 @@ def load_row(b: B, pointer: V, kind: ir.Type, lanes: int, used: Sequence[int]) -
         return _plain_load(b, pointer, vector)
     if len(used) == 1 and used[0] == 0:
         one = _plain_load(b, pointer, kind)
-        return b.insert_element(ir.Constant(vector, None), one, I32(0))
-    args = [pointer, I32(_size(kind)), _lane_mask(lanes, used), ir.Constant(vector, None)]
+        return b.insert_element(number(vector, 0), one, I32(0))
+    args = [pointer, I32(_size(kind)), _lane_mask(lanes, used), number(vector, 0)]
     return intrinsic(b, "masked.load", [vector, POINTER], vector, args)
 
 
@@ -227,7 +228,7 @@ def _collect(b: B, pointer: V, places: list[int], kind: ir.Type, lanes: int) -> 
         padded = places + [0] * (lanes - len(places))
         offsets = ir.Constant(ir.VectorType(I64, lanes), [I64(place) for place in padded])
         return _gathered(b, pointer, offsets, kind, len(places))
-    vector: V = ir.Constant(ir.VectorType(kind, lanes), None)
+    vector: V = number(ir.VectorType(kind, lanes), 0)
     for k, place in enumerate(places):
         at = b.gep(pointer, [I64(place)], source_etype=kind) if place else pointer
         vector = b.insert_element(vector, _plain_load(b, at, kind), I32(k))
@@ -241,9 +242,9 @@ def _gathered(b: B, pointer: V, offsets: V, kind: ir.Type, active: int) -> V:
     if _size(kind) >= 4 and lanes >= 4:
         places = _VectorAddress(b.block, pointer, offsets, kind)
         b._insert(places)
-        args = [places, I32(_size(kind)), mask(lanes, active), ir.Constant(vector, None)]
+        args = [places, I32(_size(kind)), mask(lanes, active), number(vector, 0)]
         return intrinsic(b, "masked.gather", [vector, places.type], vector, args)
-    elements: V = ir.Constant(vector, None)
+    elements: V = number(vector, 0)
     for k in range(active):
         at = b.gep(pointer, [b.extract_element(offsets, I32(k))], source_etype=kind)
         elements = b.insert_element(elements, _plain_load(b, at, kind), I32(k))
@@ -302,9 +303,10 @@ def splat(b: B, value: Any, lanes: int) -> Any:
         return tuple(splat(b, p, lanes) for p in value)
     vector = ir.VectorType(value.type, lanes)
     if isinstance(value, ir.Constant):
-        return ir.Constant(vector, [value] * lanes)
-    first = b.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
-    return b.shuffle_vector(first, first, ir.Constant(ir.VectorType(I32, lanes), None))
+        return Uniform(vector, value)
+    nothing = Uniform(vector, None)
+    first = b.insert_element(nothing, value, I32(0))
+    return b.shuffle_vector(first, nothing, number(ir.VectorType(I32, lanes), 0))
 
 
 def lane(b: B, value: Any, k: int) -> Any:

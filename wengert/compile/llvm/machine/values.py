@@ -62,10 +62,21 @@ def lanes_of(value: ir.Value) -> int:
     return value.type.count if isinstance(value.type, ir.VectorType) else 0
 
 
+class Uniform(ir.Constant):  # type: ignore[misc]  # llvmlite has no types
+    """One constant in every lane, or none that matters; LLVM's text names it once."""
+
+    def __init__(self, kind: ir.VectorType, lane: ir.Constant | None) -> None:
+        self.type = kind
+        self.constant = () if lane is None else (lane,) * kind.count
+
+    def _get_reference(self) -> str:
+        return f"splat ({self.constant[0]})" if self.constant else "poison"
+
+
 def number(kind: ir.Type, value: Any) -> ir.Constant:
     """A constant of a scalar type, or of a vector type in all lanes."""
     if isinstance(kind, ir.VectorType):
-        return ir.Constant(kind, [number(kind.element, value)] * kind.count)
+        return Uniform(kind, number(kind.element, value))
     if isinstance(kind, ir.IntType):
         value = int(value)
         limit = 1 << kind.width
