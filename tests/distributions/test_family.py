@@ -127,7 +127,7 @@ def test_what_a_family_knows_of_itself_is_a_formula(kind, name):
     home = next(c for c in kind.__mro__ if name in vars(c))
     member = vars(home)[name]
     code = getattr(member.fget if isinstance(member, property) else member, "__code__", None)
-    if home is not d.Distribution and code is not None:
+    if home not in (d.Distribution, d.ExponentialFamily) and code is not None:
         assert code.co_filename == inspect.getfile(family)
 
 

@@ -336,3 +336,121 @@ def test_classes_of_ones_own_expand_and_have_divergences_as_in_pyro(library):
     wide = Point(library.ones(1)).expand((3,))
     assert (type(wide), tuple(wide.batch_shape)) == (Point, (3,))
     assert kinds.kl_divergence(wide, Point(library.zeros(3))).tolist() == [1, 1, 1]
+
+
+# ---- what a distribution is made of --------------------------------------------------------------
+
+KINDS = {sample.kind: sample for sample in SAMPLES.values()}
+OF_BASES = [
+    name
+    for name in KINDS
+    if issubclass(getattr(torch.distributions, name), torch.distributions.TransformedDistribution)
+]
+EXPONENTIAL = [
+    name
+    for name in KINDS
+    if issubclass(getattr(torch.distributions, name), torch.distributions.ExponentialFamily)
+]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_distributions_derive_from_what_pytorchs_derive_from(name):
+    # Eight were no TransformedDistribution, and ten no ExponentialFamily: Pyro's own classes hand
+    # the former a base of Pyro's, which was a TypeError.
+    bases = {base.__name__ for base in getattr(torch.distributions, name).__mro__}
+    ours = {base.__name__ for base in getattr(wg.distributions, name).__mro__}
+    assert bases - {"ABC", "Generic"} <= ours
+
+
+@pytest.mark.parametrize("name", OF_BASES)
+def test_bases_and_transforms_are_pytorchs(name):
+    sample, found = KINDS[name], []
+    for module in (wg, torch):
+        made = sample.made(module)
+        inner = [getattr(t, "_inv", None) or t for t in made.transforms]
+        values = module.tensor(sample.values)
+        whole = module.distributions.ComposeTransform(made.transforms)
+        arguments = whole.inv(values)
+        found.append(
+            (
+                [type(made.base_dist).__name__, *(type(t).__name__ for t in made.transforms)],
+                [type(t).__name__ for t in inner],
+                numbers(arguments),
+                numbers(made.base_dist.log_prob(arguments)),
+            )
+        )
+    assert found[0][:2] == found[1][:2]
+    for ours, theirs in zip(found[0][2:], found[1][2:], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", OF_BASES)
+def test_densities_are_those_of_the_base_where_the_transforms_have_inverses(name):
+    made, values = KINDS[name].made(wg), wg.tensor(KINDS[name].values)
+    if not all(t.bijective for t in made.transforms):
+        pytest.skip("an absolute value has no inverse")
+    whole = wg.distributions.TransformedDistribution(made.base_dist, made.transforms)
+    np.testing.assert_allclose(numbers(whole.log_prob(values)), numbers(made.log_prob(values)))
+
+
+@pytest.mark.parametrize("name", EXPONENTIAL)
+def test_natural_parameters_and_normalizers_are_pytorchs(name):
+    found = []
+    for module in (wg, torch):
+        made = KINDS[name].made(module)
+        found.append([*made._natural_params, made._log_normalizer(*made._natural_params)])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(numbers(ours), numbers(theirs), rtol=1e-7)
+    made = KINDS[name].made(wg)
+    if made._mean_carrier_measure is not None:
+        derived = wg.distributions.ExponentialFamily.entropy(made)
+        np.testing.assert_allclose(numbers(derived), numbers(made.entropy()), rtol=1e-9)
+
+
+@pytest.mark.parametrize("library", [torch, wg], ids=lambda lib: lib.__name__)
+def test_classes_of_ones_own_hand_a_base_up_as_pyros_do(library):
+    # expand() knew no `_instance`, and Transform.__init__ did not call that of a Module.
+    kinds = library.distributions
+
+    class LogNormal(kinds.LogNormal):
+        def __init__(self, loc, scale):
+            base = kinds.Normal(loc, scale)
+            super(kinds.LogNormal, self).__init__(base, kinds.ExpTransform())
+
+        def expand(self, batch_shape, _instance=None):
+            new = self._get_checked_instance(LogNormal, _instance)
+            return super(kinds.LogNormal, self).expand(batch_shape, _instance=new)
+
+    wide = LogNormal(library.tensor(0.5), library.tensor(2.0)).expand((3,))
+    assert (type(wide), tuple(wide.batch_shape)) == (LogNormal, (3,))
+    same = kinds.LogNormal(library.tensor(0.5), library.tensor(2.0))
+    assert tuple(wide.mean.shape) == (3,)
+    np.testing.assert_allclose(numbers(wide.mean), numbers(same.mean), rtol=1e-6)
+    at = library.tensor(0.7)
+    np.testing.assert_allclose(numbers(wide.log_prob(at)), numbers(same.log_prob(at)), rtol=1e-6)
+
+    class Scaled(kinds.Transform, library.nn.Module):
+        bijective = True
+        domain = codomain = kinds.constraints.real
+
+        def __init__(self):
+            super().__init__()
+            self.scale = library.nn.Parameter(library.tensor(2.0))
+
+        def _call(self, x):
+            return self.scale * x
+
+    assert Scaled()(library.tensor(3.0)).item() == 6
+
+
+@pytest.mark.parametrize("library", [torch, wg], ids=lambda lib: lib.__name__)
+def test_modules_that_say_so_call_the_next_class_too(library):
+    # `call_super_init` was there and did nothing.
+    class Named:
+        def __init__(self, name):
+            self.name = name
+
+    class Both(library.nn.Module, Named):
+        call_super_init = True
+
+    assert Both("a word").name == "a word"

@@ -20,10 +20,8 @@ leans on this folder.
 from wengert.distributions import constraints as constraints
 from wengert.distributions import transforms as transforms
 from wengert.distributions.circular import VonMises as VonMises
-from wengert.distributions.compound import Independent as Independent
 from wengert.distributions.compound import LogisticNormal as LogisticNormal
 from wengert.distributions.compound import MixtureSameFamily as MixtureSameFamily
-from wengert.distributions.compound import TransformedDistribution as TransformedDistribution
 from wengert.distributions.constraint_registry import biject_to as biject_to
 from wengert.distributions.constraint_registry import transform_to as transform_to
 from wengert.distributions.discrete import Bernoulli as Bernoulli
@@ -70,6 +68,8 @@ from wengert.distributions.tails import HalfCauchy as HalfCauchy
 from wengert.distributions.tails import Kumaraswamy as Kumaraswamy
 from wengert.distributions.tails import Pareto as Pareto
 from wengert.distributions.tails import Weibull as Weibull
+from wengert.distributions.transformed import Independent as Independent
+from wengert.distributions.transformed import TransformedDistribution as TransformedDistribution
 from wengert.distributions.transforms import AbsTransform as AbsTransform
 from wengert.distributions.transforms import AffineTransform as AffineTransform
 from wengert.distributions.transforms import CatTransform as CatTransform

@@ -25,12 +25,15 @@ from wengert.distributions.distribution import (
     tiny,
     uniforms,
 )
+from wengert.distributions.exp_family import ExponentialFamily
 from wengert.distributions.family import (
     Family,
     Parameter,
     draw,
     expectation,
     family,
+    natural,
+    normalizer,
     pointwise,
     quantity,
     region,
@@ -104,7 +107,7 @@ class Chance(Family):
 
 
 @family(p="probs")
-class Bernoulli(Chance):
+class Bernoulli(Chance, ExponentialFamily):
     """1 with probability p, else 0.
 
     >>> import wengert as wg
@@ -122,6 +125,9 @@ class Bernoulli(Chance):
     entropy = expectation(lambda p, logits: softplus(logits) - p * logits)
     log_prob = pointwise(lambda k, logits: k * logits - softplus(logits))
     sample = draw(lambda shape, p: (uniforms(shape, p) < p).to(p.dtype))
+    _natural_params = natural(lambda logits: (logits,))
+    _log_normalizer = normalizer(softplus)
+    _mean_carrier_measure = 0.0
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         return _enumerated(self, 2, expand).to(self.probs.dtype)
@@ -251,7 +257,7 @@ class NegativeBinomial(Chance):
 
 
 @family()
-class Poisson(Family):
+class Poisson(Family, ExponentialFamily):
     """p(k) = rate^k exp(-rate) / k!
 
     >>> Poisson(2.0).log_prob(0).exp()
@@ -265,6 +271,8 @@ class Poisson(Family):
     mode = quantity(lambda rate: rate.floor())
     log_prob = pointwise(lambda k, rate: xlogy(k, rate) - rate - lgamma(k + 1))
     sample = draw(lambda shape, rate: _drawn("poisson", shape, rate))
+    _natural_params = natural(lambda rate: (rate.log(),))
+    _log_normalizer = normalizer(lambda x: x.exp())
 
 
 @family()

@@ -62,6 +62,7 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             self._validate_parameters()
+        super().__init__()
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -94,9 +95,16 @@ class Distribution:
             )
         return type(self).__new__(type(self)) if _instance is None else _instance
 
-    def expand(self, batch_shape: Any) -> Self:
-        """This distribution with its batch broadcast to `batch_shape`; nothing is copied."""
-        new = object.__new__(type(self))
+    def _fresh(self, _instance: Any) -> Self:
+        """What `expand` fills: what a class derived from this one hands up, or a new one."""
+        return object.__new__(type(self)) if _instance is None else _instance
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
+        """This distribution with its batch broadcast to `batch_shape`; nothing is copied.
+
+        A class of one's own that overrides it may hand up an `_instance` to be filled.
+        """
+        new = self._fresh(_instance)
         before = len(self._batch_shape)
         for name, value in vars(self).items():
             if isinstance(value, Tensor):
@@ -305,7 +313,7 @@ def one_of(**parameters: Any) -> tuple[str, Any]:
 class lazy:
     """An attribute computed when it is first asked for, with its history, and then kept."""
 
-    def __init__(self, compute: Callable[[Any], Tensor]) -> None:
+    def __init__(self, compute: Callable[[Any], Any]) -> None:
         self.compute = compute
         functools.update_wrapper(self, compute)  # type: ignore[arg-type]
 

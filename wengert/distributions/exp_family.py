@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from wengert.autograd.differentiate import grad
 from wengert.distributions.distribution import Distribution, summed
 from wengert.history.modes import enable_grad, is_grad_enabled
@@ -18,7 +20,7 @@ class ExponentialFamily(Distribution):
 
     (Nielsen and Garcia, "Statistical exponential families: a digest with flash cards", 2009); the
     second is what `kl_divergence` of two members of one class is. wengert's own distributions have
-    closed forms instead, and do not derive from it.
+    closed forms of both. Without an E[k] there is no entropy: NotImplementedError.
 
     >>> import wengert as wg
     >>> class Exponential(ExponentialFamily):
@@ -35,7 +37,7 @@ class ExponentialFamily(Distribution):
     tensor(1.)
     """
 
-    _mean_carrier_measure: float | Tensor
+    _mean_carrier_measure: Any = None
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:
@@ -60,6 +62,8 @@ class ExponentialFamily(Distribution):
         return summed(x, x.ndim - len(self.batch_shape))
 
     def entropy(self) -> Tensor:
+        if self._mean_carrier_measure is None:
+            raise self._lacks("entropy")
         value, theta, means = self._bregman()
         for p, mean in zip(theta, means, strict=True):
             value = value - self._event((p if value.requires_grad else p.detach()) * mean)

@@ -34,7 +34,9 @@ from typing import (
 )
 
 from wengert.distributions import constraints
-from wengert.distributions.distribution import Distribution, broadcast_all, uniforms
+from wengert.distributions.distribution import Distribution, broadcast_all, lazy, uniforms
+from wengert.distributions.transformed import TransformedDistribution
+from wengert.distributions.transforms import ComposeTransform, Transform
 from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
 
@@ -139,6 +141,21 @@ def draw(f: Expression) -> OfShape:
 
 def _sampler(f: Expression, of: Quantities) -> Expression:
     return lambda self, sample_shape=(): f(self._extended_shape(sample_shape), *of(self))
+
+
+def made_of(f: Callable[..., tuple[Distribution, list[Transform]]]) -> Any:
+    """The base and the transforms of a `Transformed`."""
+    return _formula(f, 0, lambda of: lambda self: f(*of(self)))
+
+
+def natural(f: Callable[..., tuple[Tensor, ...]]) -> Any:
+    """The natural parameters of an `ExponentialFamily`."""
+    return _formula(f, 0, lambda of: property(lambda self: f(*of(self))))
+
+
+def normalizer(f: Expression) -> Any:
+    """Its log-normalizer, of natural parameters alone."""
+    return staticmethod(f)
 
 
 def function(f: Expression) -> OfTensor:
@@ -257,3 +274,39 @@ class Survival(Family):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self._at_hazard(-self._uniforms(sample_shape).log())
+
+
+@family()
+class Transformed(Family, TransformedDistribution):
+    """y = t(x): subclasses state x and t, the base and the transforms, of their parameters.
+
+    Of what follows from the two they state what has a better form. One whose own `__init__` gives
+    a base and transforms instead of parameters, as TransformedDistribution takes them, finds the
+    parameters in that base.
+    """
+
+    def _made_of(self) -> tuple[Distribution, list[Transform]]:
+        raise self._lacks("_made_of")
+
+    @lazy
+    def base_dist(self) -> Distribution:
+        """The distribution of x."""
+        return self._made_of()[0]
+
+    @lazy
+    def transforms(self) -> list[Transform]:
+        """What is done to x, one after another."""
+        return self._made_of()[1]
+
+    @lazy
+    def _whole(self) -> Transform:
+        return ComposeTransform(self.transforms)
+
+    expand = Distribution.expand
+    sample = Distribution.sample
+    __repr__ = Distribution.__repr__
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.arg_constraints and "base_dist" in vars(self):
+            return getattr(self.base_dist, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

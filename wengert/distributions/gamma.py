@@ -21,12 +21,18 @@ from wengert.distributions.distribution import (
     numbers,
     tiny,
 )
+from wengert.distributions.elementwise_transforms import PowerTransform
+from wengert.distributions.exp_family import ExponentialFamily
 from wengert.distributions.family import (
     Family,
     Positive,
+    Transformed,
     expectation,
     family,
     function,
+    made_of,
+    natural,
+    normalizer,
     pathwise,
     pointwise,
     quantile,
@@ -63,7 +69,7 @@ def _log_beta(a: Tensor, b: Tensor) -> Tensor:
 
 
 @family(a="concentration")
-class Gamma(Family):
+class Gamma(Family, ExponentialFamily):
     """p(x) = rate^a x^(a-1) exp(-rate x) / Gamma(a), a = `concentration`.
 
     >>> import wengert as wg
@@ -88,6 +94,9 @@ class Gamma(Family):
     rsample = pathwise(
         lambda shape, a, rate: (standard_gamma(a, shape) / rate).clamp(min=tiny(rate))
     )
+    _natural_params = natural(lambda a, rate: (a - 1, -rate))
+    _log_normalizer = normalizer(lambda x, y: lgamma(x + 1) - (x + 1) * (-y).log())
+    _mean_carrier_measure = 0.0
 
 
 class Chi2(Gamma):
@@ -105,7 +114,7 @@ class Chi2(Gamma):
 
 
 @family(a="concentration")
-class InverseGamma(Family):
+class InverseGamma(Transformed):
     """1 / x for a gamma x: p(x) = rate^a x^(-a-1) exp(-rate / x) / Gamma(a), a = `concentration`.
 
     The conjugate prior of a normal distribution's variance.
@@ -130,6 +139,7 @@ class InverseGamma(Family):
     cdf = pointwise(lambda x, a, rate: gammaincc(a, rate / x))
     icdf = quantile(lambda p, a, rate: rate / _gammaincinv(a, 1 - p))
     rsample = pathwise(lambda shape, a, rate: rate / standard_gamma(a, shape))
+    _made_of = made_of(lambda a, rate: (Gamma(a, rate), [PowerTransform(-1.0)]))
 
 
 @family()
@@ -237,7 +247,7 @@ class StudentT(LocationScale):
 
 
 @family(a="concentration1", b="concentration0")
-class Beta(Family):
+class Beta(Family, ExponentialFamily):
     """p(x) = x^(a-1) (1-x)^(b-1) / B(a, b) with a = `concentration1`, b = `concentration0`.
 
     >>> Beta(2.0, 3.0).mean
@@ -273,9 +283,12 @@ class Beta(Family):
         x = standard_gamma(a, shape)
         return x / (x + standard_gamma(b, shape))
 
+    _natural_params = natural(lambda a, b: (a, b))
+    _log_normalizer = normalizer(_log_beta)
+
 
 @family(a="concentration")
-class Dirichlet(Family):
+class Dirichlet(Family, ExponentialFamily):
     """Probability vectors: p(x) = prod x_i^(a_i - 1) Gamma(sum a) / prod Gamma(a_i).
 
     The last dimension of `concentration` is the event.
@@ -323,3 +336,6 @@ class Dirichlet(Family):
     def rsample(shape: Any, a: Any) -> Tensor:
         x = standard_gamma(a, shape)
         return x / x.sum(-1, True)
+
+    _natural_params = natural(lambda a: (a,))
+    _log_normalizer = normalizer(lambda a: lgamma(a).sum(-1) - lgamma(a.sum(-1)))

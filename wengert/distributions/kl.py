@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import require
-from wengert.distributions.compound import Independent, TransformedDistribution
 from wengert.distributions.discrete import (
     Bernoulli,
     Binomial,
@@ -37,6 +36,7 @@ from wengert.distributions.location import (
 from wengert.distributions.multivariate import NormalVectors
 from wengert.distributions.relaxed import ContinuousBernoulli
 from wengert.distributions.tails import Pareto
+from wengert.distributions.transformed import Independent, TransformedDistribution
 from wengert.functions.choosing import where
 from wengert.functions.creation import full_like
 from wengert.functions.elementary import digamma, lgamma

@@ -6,25 +6,31 @@ import math
 from typing import Any, ClassVar
 
 from wengert.distributions import constraints
-from wengert.distributions.distribution import EULER, HALF_LOG_2PI, normals
+from wengert.distributions.distribution import EULER, HALF_LOG_2PI, Distribution, eps, normals, tiny
+from wengert.distributions.elementwise_transforms import AbsTransform, AffineTransform, ExpTransform
+from wengert.distributions.exp_family import ExponentialFamily
 from wengert.distributions.family import (
     Dependent,
-    Family,
     OfTensor,
     Positive,
     Quantiles,
     Real,
     Survival,
+    Transformed,
     expectation,
     family,
     function,
+    made_of,
+    natural,
+    normalizer,
     pathwise,
     pointwise,
     quantile,
     quantity,
     region,
 )
-from wengert.functions.creation import full_like, zeros_like
+from wengert.distributions.transform import Transform
+from wengert.functions.creation import full_like, ones_like, zeros_like
 from wengert.functions.elementary import lgamma
 from wengert.functions.special import ndtr, ndtri, xlogy
 from wengert.tensor import Tensor
@@ -49,7 +55,7 @@ class LocationScale(Quantiles):
 
 
 @family()
-class Normal(LocationScale):
+class Normal(LocationScale, ExponentialFamily):
     """The normal distribution of mean `loc` and standard deviation `scale`.
 
     p(x) = exp(-z^2 / 2) / (scale sqrt(2 pi)),  z = (x - loc) / scale.
@@ -68,10 +74,13 @@ class Normal(LocationScale):
     cdf = pointwise(lambda z: ndtr(z))
     _standard_quantile = function(lambda u: ndtri(u))
     rsample = pathwise(lambda shape, loc, scale: loc + scale * normals(shape, loc))
+    _natural_params = natural(lambda loc, scale: (loc / scale**2, -0.5 / scale**2))
+    _log_normalizer = normalizer(lambda x, y: -0.25 * x**2 / y + 0.5 * (-math.pi / y).log())
+    _mean_carrier_measure = 0.0
 
 
 @family()
-class LogNormal(Family):
+class LogNormal(Transformed):
     """exp(y) for a normal y of mean `loc` and standard deviation `scale`.
 
     p(x) = exp(-z^2 / 2) / (x scale sqrt(2 pi)),  z = (log x - loc) / scale, for x > 0.
@@ -95,13 +104,12 @@ class LogNormal(Family):
         z = (log - loc) / scale
         return -0.5 * z * z - scale.log() - HALF_LOG_2PI - log
 
-    cdf = pointwise(lambda x, loc, scale: ndtr((x.log() - loc) / scale))
-    icdf = quantile(lambda p, loc, scale: (loc + scale * ndtri(p)).exp())
     rsample = pathwise(lambda shape, loc, scale: (loc + scale * normals(shape, loc)).exp())
+    _made_of = made_of(lambda loc, scale: (Normal(loc, scale), [ExpTransform()]))
 
 
 @family()
-class HalfNormal(Family):
+class HalfNormal(Transformed):
     """|x| for a normal x of mean 0 and standard deviation `scale`.
 
     p(x) = 2 exp(-x^2 / (2 scale^2)) / (scale sqrt(2 pi)), x >= 0.
@@ -125,7 +133,7 @@ class HalfNormal(Family):
 
     cdf = pointwise(lambda x, scale: 2 * ndtr(x / scale) - 1)
     icdf = quantile(lambda p, scale: scale * ndtri((p + 1) / 2))
-    rsample = pathwise(lambda shape, scale: scale * normals(shape, scale).abs())
+    _made_of = made_of(lambda scale: (Normal(zeros_like(scale), scale), [AbsTransform()]))
 
 
 @family()
@@ -168,7 +176,7 @@ class Uniform(Quantiles):
 
 
 @family()
-class Exponential(Survival):
+class Exponential(Survival, ExponentialFamily):
     """p(x) = rate exp(-rate x), x >= 0.
 
     >>> import wengert as wg
@@ -188,6 +196,9 @@ class Exponential(Survival):
     log_prob = pointwise(lambda x, rate: rate.log() - rate * x)
     _hazard = function(lambda x, rate: rate * x)
     _at_hazard = function(lambda h, rate: h / rate)
+    _natural_params = natural(lambda rate: (-rate,))
+    _log_normalizer = normalizer(lambda x: -(-x).log())
+    _mean_carrier_measure = 0.0
 
 
 @family()
@@ -224,7 +235,7 @@ class Cauchy(LocationScale):
 
 
 @family()
-class Gumbel(LocationScale):
+class Gumbel(LocationScale, Transformed):
     """The largest of many: P(x) = exp(-exp(-z)),  z = (x - loc) / scale.
 
     >>> Gumbel(1.0, 2.0).mode
@@ -239,3 +250,9 @@ class Gumbel(LocationScale):
     log_prob = pointwise(lambda z, scale: -z - (-z).exp() - scale.log())
     cdf = pointwise(lambda z: (-(-z).exp()).exp())
     _standard_quantile = function(lambda u: -(-u.log()).log())
+
+    @made_of
+    def _made_of(loc: Any, scale: Any) -> tuple[Distribution, list[Transform]]:
+        log, minus = ExpTransform().inv, AffineTransform(0.0, -ones_like(scale))
+        inside = Uniform(full_like(loc, tiny(loc)), 1 - eps(loc))
+        return inside, [log, minus, log, AffineTransform(loc, -scale)]

@@ -18,10 +18,12 @@ from wengert.distributions.distribution import (
     one_of,
     tiny,
 )
+from wengert.distributions.exp_family import ExponentialFamily
 from wengert.distributions.family import (
     Family,
     expectation,
     family,
+    natural,
     pathwise,
     pointwise,
     quantity,
@@ -31,7 +33,7 @@ from wengert.functions.creation import as_tensor, ones_like, zeros_like
 from wengert.functions.decompositions import cholesky
 from wengert.functions.elementary import digamma, lgamma
 from wengert.functions.joining import cat
-from wengert.functions.linalg import inv, solve_triangular
+from wengert.functions.linalg import inv, slogdet, solve_triangular
 from wengert.functions.ranges import arange, eye
 from wengert.functions.special import multigammaln
 from wengert.history.modes import no_grad
@@ -263,7 +265,7 @@ class LowRankMultivariateNormal(NormalVectors):
 
 
 @family(V="covariance_matrix", n="_scaled_df")
-class Wishart(ByCovariance):
+class Wishart(ByCovariance, ExponentialFamily):
     """X = sum of `df` outer products of normal vectors: covariances, as samples have them.
 
     p(X) = |X|^((df-k-1) / 2) exp(-tr(V^-1 X) / 2) / (2^(df k / 2) |V|^(df / 2) Gamma_k(df / 2)),
@@ -330,29 +332,39 @@ class Wishart(ByCovariance):
         half = scale_tril @ (below + squares.sqrt().diag_embed())
         return half @ half.mT
 
-    def _log_normalizer(self) -> Tensor:
+    def _log_constant(self) -> Tensor:
         k, df = self._event_shape[0], self.df
         return df * (k / 2 * math.log(2) + self._half_log_det()) + multigammaln(df / 2, k)
 
+    @natural
+    def _natural_params(df: Any, precision_matrix: Any, _event_shape: Any) -> Any:
+        return -precision_matrix / 2, (df - _event_shape[0] - 1) / 2
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        x, y = natural_params
+        k = self._event_shape[0]
+        half = y + (k + 1) / 2
+        return multigammaln(half, k) - half * slogdet(-x).logabsdet
+
+    _mean_carrier_measure = 0.0
+
     @pointwise
-    def log_prob(
-        x: Any, _event_shape: Any, scale_tril: Any, df: Any, _log_normalizer: Any
-    ) -> Tensor:
+    def log_prob(x: Any, _event_shape: Any, scale_tril: Any, df: Any, _log_constant: Any) -> Tensor:
         k = _event_shape[0]
         factor = cholesky(x)
         half = solve_triangular(scale_tril, factor, upper=False)
         trace = (half * half).sum((-2, -1))
-        return (df - k - 1) * _log_det(factor) - trace / 2 - _log_normalizer()
+        return (df - k - 1) * _log_det(factor) - trace / 2 - _log_constant()
 
     @expectation
-    def entropy(_event_shape: Any, _half_log_det: Any, _log_normalizer: Any, df: Any) -> Tensor:
+    def entropy(_event_shape: Any, _half_log_det: Any, _log_constant: Any, df: Any) -> Tensor:
         k = _event_shape[0]
         steps = arange(k).to(df.dtype) / 2
         mean_log = (
             digamma(df.unsqueeze(-1) / 2 - steps).sum(-1)
             + k * math.log(2) + 2 * _half_log_det()
         )  # fmt: skip
-        return _log_normalizer() - (df - k - 1) / 2 * mean_log + df * k / 2
+        return _log_constant() - (df - k - 1) / 2 * mean_log + df * k / 2
 
 
 class LKJCholesky(Distribution):

@@ -12,18 +12,21 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from wengert.distributions import constraints
-from wengert.distributions.compound import TransformedDistribution
 from wengert.distributions.constraints import Constraint
 from wengert.distributions.discrete import Categorical, Chance, OverCategories
 from wengert.distributions.distribution import Distribution, broadcast_all, softplus, uniforms
+from wengert.distributions.exp_family import ExponentialFamily
 from wengert.distributions.family import (
     Quantiles,
     expectation,
     family,
+    natural,
+    normalizer,
     pathwise,
     pointwise,
     quantity,
 )
+from wengert.distributions.transformed import TransformedDistribution
 from wengert.distributions.transforms import ExpTransform, SigmoidTransform, Transform
 from wengert.distributions.utils import clamp_probs
 from wengert.functions.choosing import where
@@ -146,7 +149,7 @@ class RelaxedOneHotCategorical(_Relaxed):
 
 
 @family(log_C="_log_constant")
-class ContinuousBernoulli(Quantiles, Chance):
+class ContinuousBernoulli(Quantiles, Chance, ExponentialFamily):
     """p(x) = C p^x (1 - p)^(1 - x) on [0, 1]: for pixels, say, where Bernoulli's does not add up.
 
     C = 2 atanh(1 - 2p) / (1 - 2p), and 2 at p = 1/2, around which (`lims`) a Taylor series is used
@@ -198,6 +201,15 @@ class ContinuousBernoulli(Quantiles, Chance):
     entropy = expectation(lambda logits, mean, log_C: softplus(logits) - log_C() - mean * logits)
 
     # With t = logit(p) the density is proportional to exp(t x).
+
+    _natural_params = natural(lambda logits: (logits,))
+    _mean_carrier_measure = 0.0
+
+    @normalizer
+    def _log_normalizer(t: Any) -> Tensor:
+        far = t.abs() > 0.01
+        safe = where(far, t, 1.0)
+        return where(far, (safe.expm1() / safe).log(), t / 2 + t**2 / 24 - t**4 / 2880)
 
     def _rate(self) -> tuple[Tensor, Tensor, Tensor]:
         """Where p is far from 1/2, t there, and t as it is."""

@@ -14,28 +14,37 @@ from wengert.distributions.distribution import (
     finite,
     uniforms,
 )
+from wengert.distributions.elementwise_transforms import (
+    AbsTransform,
+    AffineTransform,
+    ExpTransform,
+    PowerTransform,
+)
 from wengert.distributions.family import (
-    Family,
     Positive,
     Real,
     Survival,
+    Transformed,
     expectation,
     family,
     function,
+    made_of,
     pathwise,
     pointwise,
     quantile,
     quantity,
     region,
 )
+from wengert.distributions.location import Cauchy, Exponential, Uniform
+from wengert.distributions.transform import Transform
 from wengert.functions.choosing import where
-from wengert.functions.creation import full_like, zeros_like
+from wengert.functions.creation import full_like, ones_like, zeros_like
 from wengert.functions.elementary import digamma, lgamma
 from wengert.tensor import Tensor
 
 
 @family()
-class HalfCauchy(Family):
+class HalfCauchy(Transformed):
     """|x| for a Cauchy x at 0: p(x) = 2 / (pi scale (1 + (x / scale)^2)), x >= 0.
 
     It has no mean and no variance.
@@ -61,10 +70,11 @@ class HalfCauchy(Family):
     # By 1 - p: the tail is where the precision is needed.
     icdf = quantile(lambda p, scale: scale / ((1 - p) * (math.pi / 2)).tan())
     rsample = pathwise(lambda shape, scale: scale / (uniforms(shape, scale) * (math.pi / 2)).tan())
+    _made_of = made_of(lambda scale: (Cauchy(zeros_like(scale), scale), [AbsTransform()]))
 
 
 @family(a="alpha")
-class Pareto(Survival):
+class Pareto(Survival, Transformed):
     """p(x) = alpha scale^alpha / x^(alpha + 1), x >= scale: incomes, sizes of cities.
 
     >>> import wengert as wg
@@ -93,6 +103,9 @@ class Pareto(Survival):
     log_prob = pointwise(lambda x, scale, a: a.log() + a * (scale / x).log() - x.log())
     _hazard = function(lambda x, scale, a: a * (x / scale).log())
     _at_hazard = function(lambda h, scale, a: scale * (h / a).exp())
+    _made_of = made_of(
+        lambda scale, a: (Exponential(a), [ExpTransform(), AffineTransform(0, scale)])
+    )
 
 
 @family(c="concentration")
@@ -147,7 +160,7 @@ class GeneralizedPareto(Survival):
 
 
 @family(k="concentration")
-class Weibull(Survival):
+class Weibull(Survival, Transformed):
     """P(x) = 1 - exp(-(x / scale)^k), x > 0, with k = `concentration`: lifetimes.
 
     >>> Weibull(2.0, 1.0).mean  # exponential
@@ -172,10 +185,16 @@ class Weibull(Survival):
 
     _hazard = function(lambda x, scale, k: (x / scale) ** k)
     _at_hazard = function(lambda h, scale, k: scale * h ** (1 / k))
+    _made_of = made_of(
+        lambda scale, k: (
+            Exponential(ones_like(scale)),
+            [PowerTransform(1 / k), AffineTransform(0, scale)],
+        )
+    )
 
 
 @family(a="concentration1", b="concentration0", E="_moment")
-class Kumaraswamy(Survival):
+class Kumaraswamy(Survival, Transformed):
     """P(x) = 1 - (1 - x^a)^b on (0, 1), a = `concentration1`, b = `concentration0`.
 
     Much like the beta distribution, with quantiles in closed form (Kumaraswamy, 1980).
@@ -215,3 +234,8 @@ class Kumaraswamy(Survival):
 
     _hazard = function(lambda x, a, b: -b * (-(x**a)).log1p())
     _at_hazard = function(lambda h, a, b: (-(-h / b).expm1()) ** (1 / a))
+
+    @made_of
+    def _made_of(a: Any, b: Any) -> tuple[Distribution, list[Transform]]:
+        rest = AffineTransform(1.0, -1.0)
+        return Uniform(zeros_like(a), 1.0), [PowerTransform(1 / b), rest, PowerTransform(1 / a)]

@@ -31,33 +31,34 @@ class Transform:
     domain: Any = constraints.real
     codomain: Any = constraints.real
     _cache_size = 0
-    _last: tuple[Any, Any] = (None, None)
+    _cached_x_y: tuple[Any, Any] = (None, None)
 
     def __init__(self, cache_size: int = 0) -> None:
         self._remember(cache_size)
+        super().__init__()  # of a Module, where a class of one's own is both
 
     def _remember(self, cache_size: int) -> None:
         if cache_size not in (0, 1):
             raise ValueError(f"cache_size must be 0 or 1, not {cache_size!r}")
         self._cache_size = cache_size
-        self._last = (None, None)
+        self._cached_x_y = (None, None)
 
     def __call__(self, x: Tensor) -> Tensor:
-        known_x, known_y = self._last
+        known_x, known_y = self._cached_x_y
         if x is known_x:
             return known_y
         y = self._call(x)
         if self._cache_size:
-            self._last = x, y
+            self._cached_x_y = x, y
         return y
 
-    def _undo(self, y: Tensor) -> Tensor:
-        known_x, known_y = self._last
+    def _inv_call(self, y: Tensor) -> Tensor:
+        known_x, known_y = self._cached_x_y
         if y is known_y:
             return known_x
         x = self._inverse(y)
         if self._cache_size:
-            self._last = x, y
+            self._cached_x_y = x, y
         return x
 
     def _call(self, x: Tensor) -> Tensor:
@@ -84,7 +85,7 @@ class Transform:
     @property
     def inv(self) -> Transform:
         """The inverse as a transform."""
-        return _Inverse(self)
+        return _InverseTransform(self)
 
     @property
     def sign(self) -> Any:
@@ -107,7 +108,7 @@ class Transform:
         return tuple(shape)
 
     def _settings(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k not in ("_last", "_cache_size")}
+        return {k: v for k, v in vars(self).items() if k not in ("_cached_x_y", "_cache_size")}
 
     def __eq__(self, other: object) -> bool:
         """Whether two transforms are the same function: one class, equal settings."""
@@ -138,48 +139,48 @@ def _alike(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-class _Inverse(Transform):
+class _InverseTransform(Transform):
     def __init__(self, transform: Transform) -> None:
         super().__init__()
-        self._of = transform
+        self._inv = transform
 
     @property
     def domain(self) -> Constraint:
-        return self._of.codomain
+        return self._inv.codomain
 
     @property
     def codomain(self) -> Constraint:
-        return self._of.domain
+        return self._inv.domain
 
     @property
     def bijective(self) -> bool:  # type: ignore[override]
-        return self._of.bijective
+        return self._inv.bijective
 
     @property
     def inv(self) -> Transform:
-        return self._of
+        return self._inv
 
     @property
     def sign(self) -> Any:
-        return self._of.sign
+        return self._inv.sign
 
     def with_cache(self, cache_size: int = 1) -> Any:
-        return self._of.with_cache(cache_size).inv
+        return self._inv.with_cache(cache_size).inv
 
     def _call(self, x: Tensor) -> Tensor:
-        return self._of._undo(x)
+        return self._inv._inv_call(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return self._of(y)
+        return self._inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -self._of.log_abs_det_jacobian(y, x)
+        return -self._inv.log_abs_det_jacobian(y, x)
 
     def forward_shape(self, shape: Any) -> tuple[int, ...]:
-        return self._of.inverse_shape(shape)
+        return self._inv.inverse_shape(shape)
 
     def inverse_shape(self, shape: Any) -> tuple[int, ...]:
-        return self._of.forward_shape(shape)
+        return self._inv.forward_shape(shape)
 
     def __repr__(self) -> str:
-        return f"{self._of!r}.inv"
+        return f"{self._inv!r}.inv"

@@ -38,6 +38,7 @@ from wengert.distributions.elementwise_transforms import SigmoidTransform as Sig
 from wengert.distributions.elementwise_transforms import SoftplusTransform as SoftplusTransform
 from wengert.distributions.elementwise_transforms import TanhTransform as TanhTransform
 from wengert.distributions.transform import Transform as Transform
+from wengert.distributions.transform import _InverseTransform as _InverseTransform
 from wengert.distributions.vector_transforms import CorrCholeskyTransform as CorrCholeskyTransform
 from wengert.distributions.vector_transforms import LowerCholeskyTransform as LowerCholeskyTransform
 from wengert.distributions.vector_transforms import (

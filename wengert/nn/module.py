@@ -100,7 +100,7 @@ class Module(StateMethods):
     __getattribute__ = object.__getattribute__  # in its own place: traces watch what is read
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if args or kwargs:
+        if (args or kwargs) and not self.call_super_init:
             unexpected = next(iter(kwargs), None)
             detail = (
                 f"got an unexpected keyword argument '{unexpected}'"
@@ -116,6 +116,8 @@ class Module(StateMethods):
         state["_modules"] = {}
         for name in HOOKS:
             state[name] = _Hooks()
+        if self.call_super_init:  # of the class that a class of one's own names after Module
+            super().__init__(*args, **kwargs)
 
     if TYPE_CHECKING:
         forward: Callable[..., Any]
