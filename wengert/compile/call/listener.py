@@ -18,7 +18,7 @@ from typing import Any
 from llvmlite import ir
 
 from wengert.compile.call.entry.writer import HALF, WORD, Writer
-from wengert.compile.llvm.machine.host import compile_text, python, register
+from wengert.compile.llvm.machine.host import FEW, compile_text, python, register
 from wengert.compile.trace.observe.listeners import Kind, Listener
 from wengert.history import forks
 
@@ -50,7 +50,7 @@ class NativeListener(Listener):
         self.set = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.py_object)(
             ("PyEval_SetProfile", ctypes.pythonapi)
         )
-        self.code = compile_text("listener", _module, "listener")
+        self.code = compile_text("listener", _module, "listener", FEW)
         self.heard = self.code.address("heard")
 
     def listen(self, event: Callable[..., Any], acting: frozenset[int]) -> None:

@@ -4,25 +4,23 @@ It has the signature of CPython's METH_FASTCALL | METH_KEYWORDS, reads Python's 
 where `layouts.py` found them, and does what `reference.py` says, driven by a table of words
 (`words.py`) that `native.py` fills. It is compiled once and kept on disk.
 
-Here are the phases of a call; what they do with one record or object is in `parts.py`, and
-`writer.py` has the vocabulary.
+Here are the phases of a call; what they do with one record or object is in `parts.py`, phases that
+few calls have are in `phases.py`, and `writer.py` has the vocabulary.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import sys
-from collections.abc import Iterator
 
 import numpy as np
 from llvmlite import ir
 
 from wengert.compile.call.entry import layouts as at
-from wengert.compile.call.entry.parts import PARTS
-from wengert.compile.call.entry.words import RECORD, Field, Form, Head, History, Kind, Span
-from wengert.compile.call.entry.writer import BYTE, DOUBLE, HALF, WORD, Writer
-from wengert.compile.llvm.machine.host import Code, compile_text, register
+from wengert.compile.call.entry import parts, phases  # noqa: F401  (they fill PARTS)
+from wengert.compile.call.entry.words import Field, Form, Head, History, Kind, Phase, Span
+from wengert.compile.call.entry.writer import HALF, PARTS, WORD, Writer
+from wengert.compile.llvm.machine.host import FEW, Code, compile_text, register
 
 _NAMES = sys.intern("stamp"), sys.intern("_grad")
 """Of attributes that it asks for."""
@@ -48,16 +46,13 @@ class _Entry:
         self.arguments()
         self.guards()
         self.inputs()
-        with self.leaves() as (_, leaf):
-            w.need(w.differs(leaf, 0), self.slow)
+        w.need(w.phase(table, Phase.AWAITED), self.slow)
         self.outputs()
         self.body()
         self.count_writes()
         self.finish_outputs()
-        with self.leaves() as (record, leaf):
-            self.settle(record, leaf)
-        self.pieces()
-        self.recording()
+        for phase in (Phase.SETTLED, Phase.PIECES, Phase.RECORDED):
+            w.need(w.phase(table, phase), self.lost)
         self.result()
         w.build.position_at_end(self.slow)
         self.leave()
@@ -82,23 +77,14 @@ class _Entry:
         """Lay the arguments in their slots, and the parts of the containers among them."""
         w, table = self.w, self.table
         w.need(w.same(self.count, w.word(table, Head.ARGUMENTS)), self.slow)
-        expected, more = w.word(table, Head.NAMES), w.variable()
-        w.need(w.same(w.differs(self.names, 0), w.differs(expected, 0)), self.slow)
-        w.build.store(self.count, more)
-        with w.when(w.differs(expected, 0)):
-            named = w.load(expected, at.LENGTH)
-            w.need(w.same(w.load(self.names, at.LENGTH), named), self.slow)
-            first, distance = (
-                w.build.add(expected, w.number(at.TUPLE_ITEMS)),
-                w.build.sub(self.names, expected),
-            )
-            with w.each(first, named, 1) as place:
-                name, given = w.word(place, 0), w.word(w.build.add(place, distance), 0)
-                w.need(w.call("is_key", given, name), self.slow)
-            w.build.store(w.build.add(self.count, named), more)
-        w.copy(self.args, w.word(table, Head.SLOTS), w.build.load(more))
-        with w.section(table, Head.CONTAINERS) as record:
-            w.need(w.call("opens", record), self.slow)
+        given = self.args, self.count, self.names
+        code = w.word(table, Head.PHASES + Phase.OPENED)
+        with w.build.if_else(w.differs(code, 0)) as (some, none):
+            with some:
+                w.need(w.phase(table, Phase.OPENED, *given), self.slow)
+            with none:
+                w.need(w.same(self.names, 0), self.slow)
+                w.copy(self.args, w.word(table, Head.SLOTS), self.count)
 
     def guards(self) -> None:
         """Objects that must be there; those in a dictionary that did not change are there still."""
@@ -173,7 +159,7 @@ class _Entry:
             w.store(item, record, Field.FOUND)
             since = w.word(record, Field.SINCE)
             with w.when(w.differs(since, 0)):
-                w.need(w.call("unwritten", item, w.word(since, 0)), self.slow)
+                w.need(w.phase(self.table, Phase.UNWRITTEN, item, w.word(since, 0)), self.slow)
             w.build.store(w.load(item, self.offsets.array), self.array)
         array = w.build.load(self.array)
         w.need(w.call("alike", record, array), self.slow)
@@ -221,27 +207,6 @@ class _Entry:
             w.need(w.same(w.build.zext(w.same(a, b), WORD), w.word(record, 2)), self.slow)
             a, b = (w.word(w.word(record, field), Field.ARRAY) for field in (0, 1))
             w.need(w.same(w.load(a, at.DATA), w.load(b, at.DATA)), self.slow)
-
-    @contextlib.contextmanager
-    def leaves(self) -> Iterator[tuple[ir.Value, ir.Value]]:
-        """For each output the leaf that it becomes the gradient of, or 0; if that is wanted."""
-        w, node = self.w, self.w.word(self.table, Head.SETTLED)
-        begin, offset = w.word(self.table, Head.OUTPUTS), self.offsets.recorded["edges"]
-        with (
-            w.when(w.differs(node, 0)),
-            w.section(self.table, Head.OUTPUTS) as record,
-        ):
-            number = w.build.udiv(w.build.sub(record, begin), w.number(8 * RECORD))
-            edges = w.load(w.word(node, 0), offset)
-            edge = w.load(w.build.add(edges, w.build.mul(number, w.number(8))), at.TUPLE_ITEMS)
-            yield record, w.call("awaiting", record, edge)
-
-    def settle(self, record: ir.Value, leaf: ir.Value) -> None:
-        w = self.w
-        w.need(w.differs(leaf, 0), self.lost)
-        gradient = w.word(record, Field.MADE)
-        done = w.call("python.PyObject_SetAttr", leaf, w.known("entry._grad"), gradient)
-        w.need(w.same(done, 0), self.lost)
 
     def end_of_regions(self) -> ir.Value:
         w, table = self.w, self.table
@@ -348,24 +313,15 @@ class _Entry:
         """Python's objects around what the body made: for the results, and in gradients' places."""
         w = self.w
         with w.section(self.table, Head.OUTPUTS) as record:
-            place = w.word(record, Field.BUFFER)
-            with w.when(w.has_form(record, Form.FLOAT)):
-                number = w.load(place, 0, DOUBLE)
-                self.keep(record, w.call("python.PyFloat_FromDouble", number))
-            with w.when(w.has_form(record, Form.COMPLEX)):
-                parts = w.load(place, 0, DOUBLE), w.load(place, 8, DOUBLE)
-                self.keep(record, w.call("python.PyComplex_FromDoubles", *parts))
-            with w.when(w.has_form(record, Form.INT)):
-                self.keep(record, w.call("python.PyLong_FromLongLong", w.word(place, 0)))
-            with w.when(w.has_form(record, Form.BOOL)):
-                number = w.build.zext(w.load(place, 0, BYTE), WORD)
-                self.keep(record, w.call("python.PyBool_FromLong", number))
-            with w.when(w.has_form(record, Form.ARRAY, Form.SCALAR)):
+            with w.when(w.has_form(record, Form.ARRAY)):
                 array = w.word(record, Field.ARRAY)
                 w.store(w.number(0), record, Field.ARRAY)
                 self.keep(record, array)
-            with w.when(w.has_form(record, Form.SCALAR)):  # the call takes the array over
-                self.keep(record, w.call("entry.scalar", w.word(record, Field.MADE)))
+            form = w.build.sub(w.word(record, Field.FORM), w.number(Form.FLOAT))
+            numeric = w.build.icmp_unsigned("<=", form, w.number(Form.SCALAR - Form.FLOAT))
+            with w.when(numeric):
+                code = w.word(self.table, Head.PHASES + Phase.NUMBER)
+                self.keep(record, w.call_address(code, WORD, self.table, record))
             with w.when(w.has_form(record, Form.TENSOR)):
                 self.wrap(record, w.word(record, Field.OBJECT), w.word(record, Field.NODE))
             with w.when(w.has_form(record, Form.GRADIENT)):
@@ -374,8 +330,7 @@ class _Entry:
                 self.clear_gradient(record)
 
     def keep(self, record: ir.Value, value: ir.Value) -> None:
-        self.w.store(value, record, Field.MADE)
-        self.w.need(self.w.differs(value, 0), self.lost)
+        self.w.keep(record, value, self.lost)
 
     def wrap(self, record: ir.Value, kind: ir.Value, node: ir.Value) -> None:
         """The array becomes that of a fresh Tensor."""
@@ -404,53 +359,6 @@ class _Entry:
         done = w.call("python.PyDict_SetItem", owner, key, value)
         w.need(w.same(done, 0), self.lost)
 
-    def pieces(self) -> None:
-        """What is made of a base: in Python where that is a view, or is not counted yet."""
-        w, table = self.w, self.table
-        with w.section(table, Head.PIECES) as record:
-            base = self.find(record)
-            with w.build.if_else(w.call("can_see", record, base)) as (here, there):
-                with here:
-                    self.keep(record, w.call("seen", record, base, w.word(table, Head.EMPTY)))
-                with there:
-                    maker = w.word(record, Field.OBJECT)
-                    self.keep(record, w.call("python.PyObject_CallOneArg", maker, base))
-
-    def recording(self) -> None:
-        """The node of the call's results, with what derivatives need of the call."""
-        w, table, offsets = self.w, self.table, self.offsets.recorded
-        with w.section(table, Head.RECORDING) as record:
-            empty = w.word(table, Head.EMPTY)
-            node = w.call("entry.object_new", w.word(record, Field.OBJECT), empty, w.number(0))
-            self.keep(record, node)
-            with w.each(w.word(record, Field.PARTS), w.word(record, Field.COUNT), 2) as pair:
-                value = w.word(pair, 1)
-                w.call("python.Py_IncRef", value)
-                w.store(value, w.build.add(node, w.word(pair, 0)))
-            for name, section in (("edges", Head.EDGES), ("saved", Head.SAVED)):
-                self.fill(node, name, w.call("gathered", *w.span(table, section)))
-            time = w.call("python.PyObject_CallNoArgs", w.word(record, Field.CLOCK))
-            self.fill(node, "order", time)
-            line = w.call("python.PyObject_CallNoArgs", w.word(record, Field.CALL))
-            w.need(w.differs(line, 0), self.lost)
-            for k, name in enumerate(("code", "at")):
-                w.put(node, offsets[name], w.load(line, at.TUPLE_ITEMS + 8 * k))
-            w.call("python.Py_DecRef", line)
-            begin = w.word(table, Head.RECORDED)
-            with w.section(table, Head.RECORDED) as given:
-                number = w.build.udiv(w.build.sub(given, begin), w.number(8 * RECORD))
-                self.fill(self.find(given), None, w.call("slot_of", node, number, empty))
-
-    def fill(self, x: ir.Value, name: str | None, value: ir.Value) -> None:
-        """Let the slot of a new node hold this, which is ours; with no name, a tensor's history."""
-        w = self.w
-        w.need(w.differs(value, 0), self.lost)
-        place = w.build.add(x, w.number(self.offsets.recorded[name] if name else self.offsets.node))
-        before = w.word(place, 0)
-        w.store(value, place)
-        with w.when(w.differs(before, 0)):
-            w.call("python.Py_DecRef", before)
-
     def result(self) -> None:
         w, table = self.w, self.table
         value = w.variable()
@@ -476,19 +384,38 @@ class _Entry:
 
 def entry_module(offsets: at.Layouts, table_offset: int) -> ir.Module:
     module = ir.Module("entry")
-    for define in PARTS:
-        define(module, offsets)
     _Entry(module, offsets, table_offset).write()
+    return module
+
+
+def phase_module(offsets: at.Layouts, name: str) -> ir.Module:
+    module = ir.Module(name)
+    PARTS[name](module, offsets)
+    module.globals[name].linkage = ""
     return module
 
 
 @functools.cache
 def entry_code(table_offset: int) -> Code:
     """The machine code of all entries; `table_offset` is where a frame keeps its table."""
+    offsets = _known()
+    source = f"{offsets} {table_offset}"
+    return compile_text(source, lambda: entry_module(offsets, table_offset), "entry", FEW)
+
+
+@functools.cache
+def phase_code(phase: Phase) -> Code:
+    """The machine code of a phase, a function that has its name."""
+    offsets, name = _known(), phase.name.lower()
+    return compile_text(f"{offsets} {name}", lambda: phase_module(offsets, name), name, FEW)
+
+
+@functools.cache
+def _known() -> at.Layouts:
+    """Where objects keep what is read; modules know these objects and functions by name."""
     from wengert.history.node import AccumulateGrad, Output, SharedCell
     from wengert.tensor import INFERENCE, Tensor, View
 
-    offsets = at.layouts()
     for known in (np.ndarray, Tensor, View, SharedCell, Output, AccumulateGrad):
         register(f"entry.{known.__name__}", id(known))
     register("entry.INFERENCE", id(INFERENCE))
@@ -496,5 +423,4 @@ def entry_code(table_offset: int) -> Code:
         register(f"entry.{name}", id(name))
     for name, address in at.functions().items():
         register(f"entry.{name}", address)
-    source = f"{offsets} {table_offset}"
-    return compile_text(source, lambda: entry_module(offsets, table_offset), "entry")
+    return at.layouts()

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.compile.call.derivative import CompiledBackward, Recording
 from wengert.compile.call.entry import layouts as at
-from wengert.compile.call.entry.code import entry_code
+from wengert.compile.call.entry.code import entry_code, phase_code
 from wengert.compile.call.entry.entry import KEPT, Entry, Piece, Region, keeps, regions
 from wengert.compile.call.entry.words import (
     RECORD,
@@ -23,6 +23,7 @@ from wengert.compile.call.entry.words import (
     Head,
     History,
     Kind,
+    Phase,
     Sight,
     Span,
     Way,
@@ -203,6 +204,30 @@ class _Table:
         table[Head.ARGUMENTS] = spread.arguments
         table[Head.NAMES] = self.object(spread.keywords) if spread.keywords else 0
         table[Head.SLOTS], table[Head.SLOTS + 1] = self.slots.ctypes.data, spread.size()
+        for phase in self.phases():
+            table[Head.PHASES + phase] = self.phase(phase)
+
+    def phases(self) -> Iterator[Phase]:
+        """Those that calls of this entry have, or may have."""
+        entry, spread = self.entry, self.entry.spread
+        numbers = any(isinstance(output, Number) or output.scalar for output in entry.outputs)
+        needed = {
+            Phase.OPENED: spread.keywords or spread.containers,
+            Phase.UNWRITTEN: any(i.since is not None for i in entry.inputs),
+            Phase.AWAITED: entry.settled is not None,
+            Phase.NUMBER: numbers,
+            Phase.SETTLED: entry.settled is not None,
+            Phase.PIECES: entry.pieces,
+            Phase.RECORDED: entry.recording is not None,
+            Phase.RELEASED: spread.containers or entry.pieces or entry.recording,
+        }
+        return (phase for phase, need in needed.items() if need)
+
+    def phase(self, phase: Phase) -> int:
+        """Where its code begins."""
+        code = phase_code(phase)
+        self.keep.append(code)
+        return code.address(phase.name.lower())
 
     # ---- addresses ----
 

@@ -1,5 +1,7 @@
 """The functions that the native entry is made of: each looks at one record, object or section.
 
+Those of phases that few calls have are in `phases.py`.
+
 The first line of each says what it returns; all that they get are words. One that comes to its end
 says yes; what it needs and does not find is no, or 0.
 """
@@ -12,30 +14,9 @@ from llvmlite import ir
 
 from wengert.compile.call.entry import layouts as at
 from wengert.compile.call.entry.entry import KEPT
-from wengert.compile.call.entry.words import Field, Form, Head, Kind, Sight, Span, Way
-from wengert.compile.call.entry.writer import BIT, BYTE, HALF, WORD, Writer
+from wengert.compile.call.entry.words import Field, Form, Head, Kind, Phase, Span
+from wengert.compile.call.entry.writer import BIT, BYTE, HALF, WORD, Writer, part
 from wengert.compile.llvm.machine.control import loop
-
-PARTS: list[Callable[[ir.Module, at.Layouts], None]] = []
-"""What writes them, in an order in which none is called before it is there."""
-
-
-def part(returns: ir.Type, inline: bool = False) -> Callable[[Callable[..., None]], None]:
-    """A function of the module, by the name of the one that writes it."""
-
-    def add(write: Callable[..., None]) -> None:
-        def define(module: ir.Module, offsets: at.Layouts) -> None:
-            words = [WORD] * (write.__code__.co_argcount - 1)
-            w = Writer(module, offsets, write.__name__, returns, *words)
-            w.function.linkage = "internal"
-            if inline:
-                w.function.attributes.add("alwaysinline")
-            write(w, *w.function.args)
-            w.finish()
-
-        PARTS.append(define)
-
-    return add
 
 
 @part(BIT, inline=True)
@@ -177,84 +158,6 @@ def wrap(
     w.build.ret(tensor)
 
 
-@part(BIT)
-def can_see(w: Writer, record: ir.Value, base: ir.Value) -> None:
-    """Whether a piece can be made here: of a base that is no view, whose writes are counted."""
-    none, sight = w.known("python._Py_NoneStruct"), w.word(record, Field.SIGHT)
-    w.need(w.differs(sight, Sight.ASKED))
-    with w.when(w.build.icmp_signed(">=", sight, w.number(Sight.COUNTED))):
-        w.need(w.differs(w.load(base, w.offsets.cell), none))
-        w.need(w.same(w.load(base, w.offsets.origin), none))
-
-
-@part(WORD)
-def array_seen(w: Writer, record: ir.Value, whole: ir.Value) -> None:
-    """The part of an array that a piece is, with a reference; or 0."""
-    ndim = w.word(record, Field.NDIM)
-    with w.when(w.same(ndim, -1)):
-        w.call("python.Py_IncRef", whole)
-        w.build.ret(whole)
-    dtype, flags = w.load(whole, at.DTYPE), w.load(whole, at.FLAGS, HALF)
-    w.call("python.Py_IncRef", dtype)  # the call takes one over
-    seen_array = w.call(
-        "entry.new_array",
-        *(w.known("entry.ndarray"), dtype, w.build.trunc(ndim, HALF)),
-        *(w.word(record, Field.DIMENSIONS), w.word(record, Field.STRIDES)),
-        w.build.add(w.load(whole, at.DATA), w.word(record, Field.OFFSET)),
-        *(w.build.and_(flags, w.number(at.WRITEABLE, HALF)), w.number(0)),
-    )
-    with w.when(w.differs(seen_array, 0)):
-        w.call("python.Py_IncRef", whole)  # as does this one
-        w.call("entry.set_base", seen_array, whole)
-    w.build.ret(seen_array)
-
-
-@part(WORD)
-def view(w: Writer, record: ir.Value, base: ir.Value, empty: ir.Value) -> None:
-    """What a new view's history knows of it; or 0."""
-    time = w.call("python.PyObject_CallNoArgs", w.word(record, Field.CLOCK))
-    w.need(w.differs(time, 0))
-    view = w.call("entry.object_new", w.known("entry.View"), empty, w.number(0))
-    with w.when(w.differs(view, 0)):
-        none = w.known("python._Py_NoneStruct")
-        call, creation = w.word(record, Field.CALL), w.word(record, Field.CREATION)
-        held = {"base": base, "call": call, "creation": creation, "born": time, "seen": time}
-        for name, value in {**held, "parent": none, "leaf": none}.items():
-            w.put(view, w.offsets.view[name], value)
-    w.call("python.Py_DecRef", time)
-    w.build.ret(view)
-
-
-@part(WORD)
-def seen(w: Writer, record: ir.Value, base: ir.Value, empty: ir.Value) -> None:
-    """A piece of a base; or 0."""
-    sight = w.word(record, Field.SIGHT)
-    whole, origin, cell, own = (w.variable() for _ in range(4))
-    w.build.store(base, whole)
-    with w.when(w.differs(w.load(base, at.TYPE), w.known("entry.ndarray"))):
-        w.build.store(w.load(base, w.offsets.array), whole)
-    array = w.call("array_seen", record, w.build.load(whole))
-    w.need(w.differs(array, 0))
-    with w.when(w.same(sight, Sight.ARRAY)):
-        w.build.ret(array)
-    w.store(array, record, Field.ARRAY)
-    w.build.store(w.word(record, Field.ORIGIN), origin)
-    w.build.store(w.known("python._Py_NoneStruct"), cell)
-    w.build.store(w.number(0), own)
-    with w.when(w.build.icmp_signed(">=", sight, w.number(Sight.COUNTED))):
-        w.build.store(w.load(base, w.offsets.cell), cell)
-    with w.when(w.same(sight, Sight.VIEW)):
-        view = w.call("view", record, base, empty)
-        w.need(w.differs(view, 0))
-        for variable in (origin, own):
-            w.build.store(view, variable)
-    known = w.build.load(origin), w.build.load(cell)
-    node, kind = w.word(record, Field.NODE), w.known("entry.Tensor")
-    tensor = w.call("wrap", record, kind, node, *known, empty)
-    w.call("python.Py_DecRef", w.build.load(own))  # nothing is let go of if there is none
-    w.build.ret(tensor)
-
-
 @part(WORD)
 def item(w: Writer, mapping: ir.Value, key: ir.Value) -> None:
     """What is there, borrowed; or 0, with no exception set."""
@@ -310,86 +213,24 @@ def find(w: Writer, record: ir.Value) -> None:
 
 
 @part(BIT)
-def unwritten(w: Writer, tensor: ir.Value, node: ir.Value) -> None:
-    """Whether nothing has written to a tensor since a node was made."""
-    cell, stamp = w.load(tensor, w.offsets.cell), w.variable()
-    with w.when(w.same(cell, w.known("python._Py_NoneStruct"))):
+def accept(w: Writer, record: ir.Value, value: ir.Value) -> None:
+    """Put a number's value in its place; whether it is as expected."""
+    place = w.word(record, Field.BUFFER)
+    w.need(w.differs(value, 0))
+    w.need(w.same(w.load(value, at.TYPE), w.word(record, Field.OBJECT)))
+    with w.when(w.has_form(record, Form.BITS)):
+        w.copy(w.build.add(value, w.number(at.NUMBER)), place, w.word(record, Field.COUNT))
         w.build.ret(w.number(1, BIT))
-    order = w.call("python.PyLong_AsLongLong", w.load(node, w.offsets.recorded["order"]))
-    shared = w.same(w.load(cell, at.TYPE), w.known("entry.SharedCell"))
-    with w.build.if_else(shared) as (here, there):
-        with here:
-            w.build.store(w.word(w.load(w.load(cell, w.offsets.memory), at.ITEMS), 1), stamp)
-        with there:
-            value = w.call("attribute", cell, w.known("entry.stamp"))
-            w.build.store(w.call("python.PyLong_AsLongLong", value), stamp)
-    w.build.ret(w.build.icmp_signed("<=", w.build.load(stamp), order))
-
-
-@part(WORD)
-def edge(w: Writer, record: ir.Value, tensor: ir.Value) -> None:
-    """What a node has for a tensor it is made from, with a reference; or 0."""
-    view = w.block("view")
-    none = w.known("python._Py_NoneStruct")
-    w.need(w.same(w.load(tensor, w.offsets.origin), none), view)
-    node = w.load(tensor, w.offsets.node)
-    w.call("python.Py_IncRef", node)
-    w.build.ret(node)
-    w.build.position_at_end(view)
-    w.build.ret(w.call("python.PyObject_CallOneArg", w.word(record, Field.CALL), tensor))
-
-
-@part(WORD)
-def gathered(w: Writer, begin: ir.Value, count: ir.Value) -> None:
-    """A tuple of what records are about, of the edges if they are to tensors; or 0."""
-    failed = w.block("failed")
-    items = w.call("python.PyTuple_New", count)
-    w.need(w.differs(items, 0), failed)
-    place = w.variable()
-    w.build.store(w.build.add(items, w.number(at.TUPLE_ITEMS)), place)
-    with w.each(begin, count) as record:
-        item, here = w.call("find", record), w.build.load(place)
-        with w.build.if_else(w.same(w.word(record, Field.CALL), 0)) as (object_, tensor):
-            with object_:
-                w.call("python.Py_IncRef", item)
-                w.store(item, here)
-            with tensor:
-                w.store(w.call("edge", record, item), here)
-        w.need(w.differs(w.word(here, 0), 0), failed)
-        w.build.store(w.build.add(here, w.number(8)), place)
-    w.build.ret(items)
-    w.build.position_at_end(failed)
-    w.call("python.Py_DecRef", items)
-    w.build.ret(w.number(0))
-
-
-@part(WORD)
-def awaiting(w: Writer, record: ir.Value, edge: ir.Value) -> None:
-    """The leaf at an edge, borrowed, if an output can be its first gradient; or 0."""
-    none, slots = w.known("python._Py_NoneStruct"), w.offsets.accumulator
-    w.need(w.same(w.load(edge, at.TYPE), w.known("entry.AccumulateGrad")))
-    for name in ("extras", "post_hooks"):
-        w.need(w.same(w.load(edge, slots[name]), none))
-    leaf = w.load(w.load(edge, slots["leaf"]), at.REFERENT)
-    w.need(w.differs(leaf, none))
-    w.need(w.same(w.load(leaf, w.offsets.node), edge))
-    w.need(w.same(w.call("attribute", leaf, w.known("entry._grad")), none))
-    w.need(w.call("alike", record, w.load(leaf, w.offsets.array)))
-    w.build.ret(leaf)
-
-
-@part(WORD)
-def slot_of(w: Writer, node: ir.Value, number: ir.Value, empty: ir.Value) -> None:
-    """What the history of a node's result is, with a reference: the node itself for the first."""
-    with w.when(w.same(number, 0)):
-        w.call("python.Py_IncRef", node)
-        w.build.ret(node)
-    output = w.call("entry.object_new", w.known("entry.Output"), empty, w.number(0))
-    with w.when(w.differs(output, 0)):
-        w.put(output, w.offsets.output["node"], node)
-        counted = w.call("python.PyLong_FromLongLong", number)
-        w.store(counted, w.build.add(output, w.number(w.offsets.output["slot"])))
-    w.build.ret(output)
+    with w.when(w.has_form(record, Form.BOOL)):
+        w.store(w.build.zext(w.same(value, w.known("python._Py_TrueStruct")), BYTE), place)
+        w.build.ret(w.number(1, BIT))
+    number = w.call("python.PyLong_AsLongLong", value)
+    with w.when(w.same(number, -1)), w.when(w.differs(w.call("python.PyErr_Occurred"), 0)):
+        w.call("python.PyErr_Clear")
+        w.build.branch(w.no)
+    w.need(w.build.icmp_signed("<=", w.word(record, Field.LEAST), number))
+    w.need(w.build.icmp_signed("<=", number, w.word(record, Field.GREATEST)))
+    w.store(number, place)
 
 
 @part(BIT)
@@ -415,61 +256,6 @@ def entries(w: Writer, mapping: ir.Value) -> None:
     logarithm = w.build.zext(w.load(table, at.LOG_INDEX, BYTE), WORD)
     index = w.build.shl(w.number(1), logarithm)
     w.build.ret(w.build.add(w.build.add(table, w.number(at.INDEX)), index))
-
-
-@part(BIT)
-def items(w: Writer, record: ir.Value, mapping: ir.Value) -> None:
-    """Lay a dictionary's values in their slots; whether it has these keys."""
-    with w.items(record, mapping) as (slot, value):
-        w.store(value, slot)
-
-
-@part(BIT)
-def opens(w: Writer, record: ir.Value) -> None:
-    """Lay a container's parts in their slots; whether it is such a container."""
-    asked, given = w.block("asked"), w.block("given")
-    way, count = w.word(record, Field.WAY), w.word(record, Field.COUNT)
-    item = w.word(w.word(record, Field.OWNER), 0)
-    w.build.cbranch(w.same(way, Way.ASKED), asked, given)
-
-    w.build.position_at_end(asked)
-    parts = w.quietly("python.PyObject_CallOneArg", w.word(record, Field.OBJECT), item)
-    w.store(parts, record, Field.MADE)
-    w.need(w.differs(parts, w.known("python._Py_NoneStruct")))
-    w.need(w.differs(parts, 0))
-    w.copy(w.build.add(parts, w.number(at.TUPLE_ITEMS)), w.word(record, Field.PARTS), count)
-    w.build.ret(w.number(1, BIT))
-
-    w.build.position_at_end(given)
-    w.need(w.same(w.load(item, at.TYPE), w.word(record, Field.OBJECT)))
-    w.need(w.same(w.load(item, at.LENGTH), count))
-    with w.when(w.same(way, Way.DICT)):
-        w.build.ret(w.call("items", record, item))
-    with w.when(w.same(way, Way.LIST)):
-        w.copy(w.load(item, at.ITEMS), w.word(record, Field.PARTS), count)
-        w.build.ret(w.number(1, BIT))
-    w.copy(w.build.add(item, w.number(at.TUPLE_ITEMS)), w.word(record, Field.PARTS), count)
-
-
-@part(BIT)
-def accept(w: Writer, record: ir.Value, value: ir.Value) -> None:
-    """Put a number's value in its place; whether it is as expected."""
-    place = w.word(record, Field.BUFFER)
-    w.need(w.differs(value, 0))
-    w.need(w.same(w.load(value, at.TYPE), w.word(record, Field.OBJECT)))
-    with w.when(w.has_form(record, Form.BITS)):
-        w.copy(w.build.add(value, w.number(at.NUMBER)), place, w.word(record, Field.COUNT))
-        w.build.ret(w.number(1, BIT))
-    with w.when(w.has_form(record, Form.BOOL)):
-        w.store(w.build.zext(w.same(value, w.known("python._Py_TrueStruct")), BYTE), place)
-        w.build.ret(w.number(1, BIT))
-    number = w.call("python.PyLong_AsLongLong", value)
-    with w.when(w.same(number, -1)), w.when(w.differs(w.call("python.PyErr_Occurred"), 0)):
-        w.call("python.PyErr_Clear")
-        w.build.branch(w.no)
-    w.need(w.build.icmp_signed("<=", w.word(record, Field.LEAST), number))
-    w.need(w.build.icmp_signed("<=", number, w.word(record, Field.GREATEST)))
-    w.store(number, place)
 
 
 @part(BIT)
@@ -531,20 +317,9 @@ def reusable(w: Writer, record: ir.Value) -> None:
 @part(ir.VoidType())
 def release(w: Writer, table: ir.Value) -> None:
     """Let go of what the call made and still holds."""
-    for section, field in (
-        (Head.CONTAINERS, Field.MADE),
-        (Head.INPUTS, Field.COPY),
-        (Head.OUTPUTS, Field.ARRAY),
-        (Head.OUTPUTS, Field.MADE),
-        (Head.PIECES, Field.ARRAY),
-        (Head.PIECES, Field.MADE),
-        (Head.RECORDING, Field.MADE),
-    ):
-        with w.section(table, section) as record:
-            reference = w.word(record, field)
-            with w.when(w.differs(reference, 0)):
-                w.store(w.number(0), record, field)
-                w.call("python.Py_DecRef", reference)
+    w.let_go(table, Head.INPUTS, Field.COPY)
+    w.let_go(table, Head.OUTPUTS, Field.ARRAY, Field.MADE)
+    w.phase(table, Phase.RELEASED)
     w.build.ret_void()
 
 
@@ -587,6 +362,36 @@ def apart(w: Writer, begin: ir.Value, end: ir.Value) -> None:
         w.build.store(w.maximum(w.build.load(reached), over), reached)
         ends = w.build.and_(over, is_written)
         w.build.store(w.maximum(w.build.load(written), ends), written)
+
+
+@part(WORD)
+def gathered(w: Writer, begin: ir.Value, count: ir.Value) -> None:
+    """A tuple of what records are about; or 0."""
+
+    def held(record: ir.Value) -> ir.Value:
+        item = w.call("find", record)
+        w.call("python.Py_IncRef", item)
+        return item
+
+    gather(w, begin, count, held)
+
+
+def gather(w: Writer, begin: ir.Value, count: ir.Value, of: Callable[[ir.Value], ir.Value]) -> None:
+    """Return a tuple of what each record gives, with a reference; or 0."""
+    failed = w.block("failed")
+    items = w.call("python.PyTuple_New", count)
+    w.need(w.differs(items, 0), failed)
+    place = w.variable()
+    w.build.store(w.build.add(items, w.number(at.TUPLE_ITEMS)), place)
+    with w.each(begin, count) as record:
+        item, here = of(record), w.build.load(place)
+        w.store(item, here)
+        w.need(w.differs(item, 0), failed)
+        w.build.store(w.build.add(here, w.number(8)), place)
+    w.build.ret(items)
+    w.build.position_at_end(failed)
+    w.call("python.Py_DecRef", items)
+    w.build.ret(w.number(0))
 
 
 def _element(w: Writer, owner: ir.Value, key: ir.Value) -> ir.Value:

@@ -35,7 +35,21 @@ class Head(IntEnum):
     SAVED = 33
     RECORDED = 35
     SETTLED = 37  # the slot of the node whose leaves get the outputs, or 0
-    WORDS = 38
+    PHASES = 38  # the address of each, or 0
+    WORDS = 46
+
+
+class Phase(IntEnum):
+    """What few calls do: machine code of its own, made when the first entry needs it."""
+
+    OPENED = 0
+    UNWRITTEN = 1
+    AWAITED = 2
+    NUMBER = 3
+    SETTLED = 4
+    PIECES = 5
+    RECORDED = 6
+    RELEASED = 7
 
 
 class Kind(IntEnum):

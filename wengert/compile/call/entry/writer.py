@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from llvmlite import ir
 
 from wengert.compile.call.entry import layouts as at
-from wengert.compile.call.entry.words import RECORD, Field, Form, Head
+from wengert.compile.call.entry.words import RECORD, Field, Form, Head, Phase
 from wengert.compile.llvm.machine.control import loop
 
 WORD = ir.IntType(64)
@@ -53,6 +53,9 @@ _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "entry.new_array": (WORD, (WORD, WORD, HALF, WORD, WORD, WORD, HALF, WORD)),
 }
 
+PARTS: dict[str, Callable[[ir.Module, at.Layouts], None]] = {}
+"""What writes a function of the module, by its name: it is there once it was called."""
+
 
 class Writer:
     """Writes one function: words in, words out. `offsets` say where objects keep what it reads, if
@@ -82,19 +85,20 @@ class Writer:
         return ir.Constant(kind, int(value))
 
     def load(self, base: ir.Value, distance: int, kind: ir.Type = WORD) -> ir.Value:
-        address = self.build.add(base, self.number(distance))
+        address = self.build.add(base, self.number(distance)) if distance else base
         return self.build.load(self.build.inttoptr(address, kind.as_pointer()), align=1)
 
     def word(self, base: ir.Value, index: int) -> ir.Value:
         return self.load(base, 8 * index)
 
-    def put(self, base: ir.Value, offset: int, value: ir.Value) -> None:
+    def put(self, base: ir.Value, offset: int | ir.Value, value: ir.Value) -> None:
         """Let a slot of a new object refer to another one."""
         self.call("python.Py_IncRef", value)
-        self.store(value, self.build.add(base, self.number(offset)))
+        distance = self.number(offset) if isinstance(offset, int) else offset
+        self.store(value, self.build.add(base, distance))
 
     def store(self, value: ir.Value, base: ir.Value, index: int = 0) -> None:
-        address = self.build.add(base, self.number(8 * index))
+        address = self.build.add(base, self.number(8 * index)) if index else base
         self.build.store(value, self.build.inttoptr(address, value.type.as_pointer()), align=1)
 
     def same(self, a: ir.Value, b: ir.Value | int) -> ir.Value:
@@ -113,7 +117,9 @@ class Writer:
         return self.build.ptrtoint(self.module.globals[name], WORD)
 
     def call(self, name: str, *args: ir.Value) -> Any:
-        if name not in self.module.globals:
+        if name not in self.module.globals and name in PARTS:
+            PARTS[name](self.module, self.offsets)
+        elif name not in self.module.globals:
             returns, kinds = _SIGNATURES[name]
             ir.Function(self.module, ir.FunctionType(returns, kinds), name)
         return self.build.call(self.module.globals[name], args)
@@ -128,6 +134,14 @@ class Writer:
     def call_address(self, address: ir.Value, returns: ir.Type, *args: ir.Value) -> ir.Value:
         kind = ir.FunctionType(returns, [arg.type for arg in args])
         return self.build.call(self.build.inttoptr(address, kind.as_pointer()), args)
+
+    def phase(self, table: ir.Value, phase: Phase, *args: ir.Value) -> ir.Value:
+        """What a phase says of this, with the table in front; yes where the table has none."""
+        code, answer = self.word(table, Head.PHASES + phase), self.variable()
+        self.build.store(self.number(1), answer)
+        with self.when(self.differs(code, 0)):
+            self.build.store(self.call_address(code, WORD, table, *args), answer)
+        return self.differs(self.build.load(answer), 0)
 
     def when(self, true: ir.Value) -> contextlib.AbstractContextManager[Any]:
         return self.build.if_then(true)
@@ -210,3 +224,35 @@ class Writer:
         for form in forms[1:]:
             true = self.build.or_(true, self.same(of_record, form))
         return true
+
+    def keep(self, record: ir.Value, value: ir.Value, otherwise: ir.Block | None = None) -> None:
+        """What a call made is the record's; without it go there, or return 0."""
+        self.store(value, record, Field.MADE)
+        self.need(self.differs(value, 0), otherwise)
+
+    def let_go(self, table: ir.Value, section: Head, *fields: Field) -> None:
+        """Of what the records of a section hold."""
+        with self.section(table, section) as record:
+            for field in fields:
+                reference = self.word(record, field)
+                with self.when(self.differs(reference, 0)):
+                    self.store(self.number(0), record, field)
+                    self.call("python.Py_DecRef", reference)
+
+
+def part(returns: ir.Type, inline: bool = False) -> Callable[[Callable[..., None]], None]:
+    """A function of modules, by the name of the one that writes it."""
+
+    def add(write: Callable[..., None]) -> None:
+        def define(module: ir.Module, offsets: at.Layouts) -> None:
+            words = [WORD] * (write.__code__.co_argcount - 1)
+            w = Writer(module, offsets, write.__name__, returns, *words)
+            w.function.linkage = "internal"
+            if inline:
+                w.function.attributes.add("alwaysinline")
+            write(w, *w.function.args)
+            w.finish()
+
+        PARTS[write.__name__] = define
+
+    return add

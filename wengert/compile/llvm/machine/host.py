@@ -25,7 +25,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from wengert.history import cache, forks
+from wengert.history.uncollected import uncollected
 
 LEVEL = 2
 """How hard LLVM tries when it chooses instructions and registers, 0 to 3."""
@@ -48,6 +49,8 @@ PASSES = (
 )
 """What is done before that. Loops are written with vectors, hoisted and unrolled already, so most
 of LLVM's usual pipeline finds nothing: it took four times as long, for code that was no faster."""
+FEW = PASSES[:3]
+"""Enough for code that reads objects and calls functions: the others make it no faster."""
 
 # llvmlite fills a table of characters when it first writes a text, and other threads that write
 # theirs in the meantime find half of it (KeyError). Nobody else runs while a module is imported.
@@ -220,19 +223,21 @@ Written = tuple[str, tuple[list[str], list[str]]]
 """The text of a module, and its names: see `_names`."""
 
 
-def compile_module(module: ir.Module, name: str) -> Code:
+def compile_module(module: ir.Module, name: str, passes: Sequence[str] = PASSES) -> Code:
     """Machine code for this host; the same module is compiled once."""
     written = text, _ = _written(module)
-    return _compiled(text, lambda: written, name)
+    return _compiled(text, lambda: written, name, passes)
 
 
-def compile_text(source: str, write: Callable[[], ir.Module], name: str) -> Code:
+def compile_text(
+    source: str, write: Callable[[], ir.Module], name: str, passes: Sequence[str] = PASSES
+) -> Code:
     """Machine code of a module that need not be written where it is kept: `source` says all that
     it depends on, apart from the text of what writes it.
     """
     own = "".join([_text(folder) for folder in _WRITERS])
     if not own:  # Python runs without it: what is written says as much, but takes longer
-        return compile_module(write(), name)
+        return compile_module(write(), name, passes)
 
     def written() -> Written:
         module = write()
@@ -240,7 +245,7 @@ def compile_text(source: str, write: Callable[[], ir.Module], name: str) -> Code
         dismantle(module)
         return text
 
-    return _compiled(f"{own}\n{source}", written, name)
+    return _compiled(f"{own}\n{source}", written, name, passes)
 
 
 _WRITERS = [Path(__file__).parents[2], Path(__file__).parents[3] / "rules"]
@@ -289,22 +294,23 @@ def _written(module: ir.Module) -> Written:
     return str(module), _names(module)
 
 
-def _compiled(source: str, write: Callable[[], Written], name: str) -> Code:
+def _compiled(source: str, write: Callable[[], Written], name: str, passes: Sequence[str]) -> Code:
     """The code that lives, is on disk, or is compiled of what is written."""
-    settings = f"{host()} {LEVEL} {PASSES} {_JIT_LINK} {llvm.llvm_version_info}"
+    settings = f"{host()} {LEVEL} {passes} {_JIT_LINK} {llvm.llvm_version_info}"
     key = hashlib.blake2b(f"{settings}\n{source}".encode(), digest_size=20).digest()
     with _lock:
         code = _live.get(key)
         if code is None:
-            code = _live[key] = _cached(key.hex(), write, name)
+            make = functools.partial(_made, key.hex(), write, name, passes)
+            code = _live[key] = _cached(key.hex(), make, name)
         return code
 
 
-def _cached(key: str, write: Callable[[], Written], name: str) -> Code:
+def _cached(key: str, make: Callable[[], Code], name: str) -> Code:
     code = _kept(key, name)
     if code is None:
         with cache.turn(key):  # of processes that start together one compiles
-            code = _kept(key, name) or _made(key, write, name)
+            code = _kept(key, name) or make()
     return code
 
 
@@ -319,16 +325,17 @@ def _kept(key: str, name: str) -> Code | None:
         return None
 
 
-def _made(key: str, write: Callable[[], Written], name: str) -> Code:
+@uncollected()  # a module has thousands of objects
+def _made(key: str, write: Callable[[], Written], name: str, passes: Sequence[str]) -> Code:
     text, defined = write()
-    machine = _object_of(text)
+    machine = _object_of(text, passes)
     code = _link(machine, defined, name)
     cache.write(key, json.dumps(defined).encode() + b"\n" + machine)
     return code
 
 
-def _object_of(text: str) -> bytes:
-    return bytes(_shared_target_machine().emit_object(optimized(text)))
+def _object_of(text: str, passes: Sequence[str] = PASSES) -> bytes:
+    return bytes(_shared_target_machine().emit_object(optimized(text, passes)))
 
 
 def object_file(module: ir.Module) -> bytes:
@@ -338,15 +345,15 @@ def object_file(module: ir.Module) -> bytes:
         return _object_of(re.sub(r'@"blas\.(\w+)"', r'@"\1_"', text))
 
 
-def optimized(text: str) -> Any:
-    """The module that this IR says, after LLVM's passes."""
+def optimized(text: str, names: Sequence[str] = PASSES) -> Any:
+    """The module that this IR says, after some of LLVM's passes."""
     # A context of its own: the shared one would keep every constant and type for ever.
     module = llvm.parse_assembly(text, llvm.create_context())
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
     builder = llvm.create_pass_builder(_shared_target_machine(), options)
     passes = llvm.create_new_module_pass_manager()
-    for name in PASSES:
+    for name in names:
         getattr(passes, f"add_{name}_pass")()
     passes.run(module, builder)
     # A pass manager does not free itself: its class inherits the method that does nothing first.
