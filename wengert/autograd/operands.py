@@ -225,11 +225,11 @@ def promoted(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
 
 def one_dtype(name: str, tensors: Iterable[Any]) -> None:
     """DtypeError if there are tensors of different dtypes among these values."""
-    kinds = dict.fromkeys([x._array.dtype for x in tensors if isinstance(x, Tensor)])
-    if len(kinds) > 1:
+    kinds = [x._array.dtype for x in tensors if isinstance(x, Tensor)]
+    if kinds and kinds.count(kinds[0]) < len(kinds):
         raise DtypeError(
             f"{name}: expected tensors to have the same dtype, but got "
-            f"{' and '.join(map(str, kinds))}. "
+            f"{' and '.join(map(str, dict.fromkeys(kinds)))}. "
             "Convert one, as in b.to(a.dtype), or a layer, as in layer.double()."
         )
 

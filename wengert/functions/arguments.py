@@ -75,17 +75,17 @@ def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function
 
     def decorate(function: Function) -> Function:
         names, (first, check) = signature(function)[0][:count], checked_settings(function)
+        tensors = slice(count or 2)
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            if kwargs and kwargs.get("out") is not None:
-                return into(kwargs.pop("out"), checked, args, kwargs)
-            if alike:
-                one_dtype(function.__name__, (*args[:count], *map(kwargs.get, names)))
-            if kwargs and len(args) < count:
-                given = [(i, n) for i, n in enumerate(names) if n in kwargs]
-                kwargs.update({n: _tensor(kwargs[n], function, names, i) for i, n in given})
-            for x in args[: count or 2]:
+            if kwargs:
+                if kwargs.get("out") is not None:
+                    return into(kwargs.pop("out"), checked, args, kwargs)
+                named(args, kwargs)
+            elif alike:
+                one_dtype(function.__name__, args[tensors])
+            for x in args[tensors]:
                 if not isinstance(x, Tensor):
                     args = tuple(operands_of(function, count, args))
                     break
@@ -96,6 +96,13 @@ def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function
             except Exception as error:
                 misfit(error, function, args, kwargs)
                 raise
+
+        def named(args: Any, kwargs: dict[str, Any]) -> None:
+            if alike:
+                one_dtype(function.__name__, (*args[tensors], *map(kwargs.get, names)))
+            for i, n in enumerate(names[len(args) :], len(args)):
+                if n in kwargs:
+                    kwargs[n] = _tensor(kwargs[n], function, names, i)
 
         return settled(checked)
 

@@ -411,18 +411,15 @@ def masked(g: Any, mask: Any) -> Any:
 
 def _has_bits(g: Any, mask: Any) -> bool:
     alike = type(g) is type(mask) is np.ndarray and g.shape == mask.shape
-    return alike and mask.dtype == bool and g.dtype in _BITS
-
-
-@way(masked, lambda g, mask: _has_bits(g, mask) and g.size <= FEW)
-def _masked_by_copy(g: Any, mask: Any) -> Any:
-    out = np.zeros(g.shape, g.dtype)
-    np.copyto(out, g, where=mask)
-    return out
+    return alike and mask.dtype.char == "?" and g.dtype in _BITS
 
 
 @way(masked, _has_bits)
 def _masked_by_bits(g: Any, mask: Any) -> Any:
+    if g.size <= FEW:
+        out = np.zeros(g.shape, g.dtype)
+        np.copyto(out, g, where=mask)
+        return out
     bits = _BITS[g.dtype]
     ones = np.negative(mask.view(np.int8), dtype=bits)  # -1 has every bit set
     ones &= g.view(bits)

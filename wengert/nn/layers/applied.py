@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY as KW_ONLY
 from inspect import Parameter, Signature
 from typing import Any, ClassVar, dataclass_transform
@@ -46,8 +46,6 @@ class Applied(Module):
     _signature: ClassVar[Signature] = Signature()
     _shown: ClassVar[tuple[str, ...] | None] = None
     _passed: ClassVar[tuple[str, ...]] = ()
-    _inputs: ClassVar[int] = -1
-    _settings: ClassVar[Any]
     _unpassed: ClassVar[frozenset[str]] = frozenset()  # what the constructor makes others of
     __signature__ = _Signed()
 
@@ -86,20 +84,20 @@ class Applied(Module):
 
     @classmethod
     def _line_up(cls) -> None:
-        """Pass the settings by position where they follow the inputs: names take longer."""
-        (names, defaults), declared = signature(cls._function), set(cls._signature.parameters)
+        """Have a `forward` that passes the settings by position, if they follow the inputs."""
+        names, declared = signature(cls._function)[0], set(cls._signature.parameters)
         if "training" in names and "training" not in cls._passed:
             cls._passed += ("training",)
         declared.update(cls._passed)
-        if not cls._passed:
-            cls._inputs, cls._settings = len(names) - len(defaults), staticmethod(_no_settings)
-        if any(p.kind is Parameter.KEYWORD_ONLY for p in cls._signature.parameters.values()):
-            return
         places = [k for k, name in enumerate(names) if name in declared]
-        span = names[places[0] : places[-1] + 1] if len(places) > 1 else ()
-        if span and declared >= set(span):
-            cls._inputs = places[0]
-            cls._settings = staticmethod(operator.attrgetter(*span))
+        span = names[places[0] : places[-1] + 1] if places else ()
+        by_name = any(p.kind is Parameter.KEYWORD_ONLY for p in cls._signature.parameters.values())
+        forward: Any = Applied.forward
+        if declared >= set(span) and not by_name:
+            forward = _by_position(cls._function, places[0] if places else 0, span)
+        if cls.forward is cls._made:
+            cls.forward = forward  # type: ignore[method-assign]
+        cls._made = forward
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -119,10 +117,11 @@ class Applied(Module):
         return settings
 
     def forward(self, *inputs: Any, **named: Any) -> Tensor:
-        if len(inputs) == self._inputs and not named:
-            return self._function(*inputs, *self._settings(self))
         settings = {n: getattr(self, n) for n in self._passed}
         return self._function(*inputs, **named, **settings)
+
+    _made: ClassVar[Callable[..., Any]] = forward
+    """What is `forward` in classes that do not write it."""
 
     def extra_repr(self) -> str:
         names = self._signature.parameters if self._shown is None else self._shown
@@ -130,8 +129,20 @@ class Applied(Module):
         return ", ".join([*shown, *(["inplace=True"] if self.__dict__.get("inplace") else [])])
 
 
-def _no_settings(_: Module) -> tuple[Any, ...]:
-    return ()
+def _by_position(function: Callable[..., Any], inputs: int, names: Sequence[str]) -> Any:
+    """A `forward` that passes so many inputs, and settings behind them: names take longer."""
+    get: Any = operator.attrgetter(*names) if names else None
+    settings = get if len(names) > 1 else lambda self: (get(self),)
+
+    def forward(self: Applied, *given: Any, **named: Any) -> Any:
+        if named or len(given) != inputs:
+            return Applied.forward(self, *given, **named)
+        return function(*given, *settings(self))
+
+    def unset(self: Applied, *given: Any, **named: Any) -> Any:
+        return function(*given, **named)
+
+    return forward if names else unset
 
 
 def unusual(module: Module, **usual: Any) -> str:

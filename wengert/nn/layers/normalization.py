@@ -33,9 +33,6 @@ class _Dropout(Applied, function=None):
         check_probability(settings["p"])
         return settings
 
-    def forward(self, input: Tensor) -> Tensor:  # quicker than for any function
-        return self._function(input, self.p, self.training, self.inplace)
-
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
 
