@@ -24,6 +24,7 @@ from tests.compile.bodies import (
     sums,
 )
 from wengert.compile.call.entry.entry import Entry
+from wengert.compile.program.operations import Otherwise
 from wengert.compile.trace.world.places import (
     Argument,
     Array,
@@ -234,6 +235,36 @@ def test_an_exception_in_the_body_is_the_callers(make, leaf, calls):
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
             f()
+    assert leaf.grad is None
+
+
+@pytest.mark.parametrize("supposes", [False, True])
+def test_a_call_for_which_numbers_decide_otherwise_goes_the_slow_way(make, leaf, supposes):
+    errors = [Otherwise("n was 3"), ValueError("this is an error")]
+    slow = Slow()
+
+    def body():
+        raise errors[0]
+
+    f = calling(
+        make,
+        body,
+        slow,
+        supposes=supposes,
+        outputs=(Array(0, F8, (2,), wg.Tensor), Array(1, F8, (2,))),
+        results=(Output(0),),
+        writes=(gradient(leaf, 1),),
+    )
+    for _ in range(3):
+        if supposes:
+            assert f() == "slow"
+        else:
+            with pytest.raises(Otherwise, match="n was 3"):
+                f()
+    del errors[0]
+    with pytest.raises(ValueError, match="this is an error"):
+        f()
+    assert len(slow.calls) == 3 * supposes
     assert leaf.grad is None
 
 

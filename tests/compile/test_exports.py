@@ -332,6 +332,36 @@ def test_filters_of_ndimage_call_compiled_functions():
         ndimage.generic_filter(x, window.lowlevel, 5)
 
 
+@needs_cc
+def test_machine_code_goes_no_other_way_than_it_was_made_for(tmp_path):
+    # C's ints were not checked, so it went the way that was traced, whatever they were.
+    def f(x, n):
+        x = x * 2 if n > 2 else x * 3
+        return -x if n % 2 else x
+
+    compiled = wg.compile(f)
+    for n in (1, 5, 7, 7):
+        compiled(np.ones(2), n)
+    made = library(tmp_path, compiled)
+    x, out = np.array([1.0, 2.0]), np.zeros(2)
+    address = [a.ctypes.data_as(ctypes.c_void_p) for a in (x, out)]
+    statuses = [made.f(address[0], ctypes.c_int64(n), address[1]) for n in (9, 1, 4, 2**40)]
+    assert out.tolist() == [-2.0, -4.0]
+    assert statuses[0] == 0
+    assert statuses[1] == statuses[3] == -2
+    assert statuses[2] > 0
+    header = (tmp_path / "f.h").read_text()
+    assert "int64_t n,  /* from 3 to 2147483647 */" in header
+    assert re.search(rf"  {statuses[2]}: test_exports.py, line .*: return -x if n % 2", header)
+
+
+def test_a_branch_on_numbers_has_no_lowlevel_function():
+    g = wg.compile(lambda x: x * x if x * 2 > 1 else -x)
+    g(0.2)
+    with pytest.raises(TracingError, match="goes one way or another by what its numbers are"):
+        _ = g.lowlevel
+
+
 def test_a_check_that_fails_is_nan_to_quad():
     g = wg.compile(lambda x: F.binary_cross_entropy(wg.as_tensor(x).float(), wg.tensor(1.0)))
     g(0.5)

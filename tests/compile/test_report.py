@@ -76,6 +76,17 @@ def test_a_roofline_sets_loops_beside_what_the_machine_can_do(tmp_path):
     assert "20 x tanh" in text
 
 
+def test_a_check_that_fails_on_ones_leaves_steps_untimed():
+    # The error of the check was one of explain().
+    f = wg.compile(lambda x, i: x[i] * 2)
+    f(np.ones(1), np.zeros(1, int))
+    assert "multiply" in str(f.explain())
+    g = wg.compile(lambda x, n: x * 2 if n % 5 == 3 else -x)
+    for n in (3, 8):
+        g(np.ones(9), n)
+    assert "%  " in str(g.explain())
+
+
 def test_a_loop_that_may_not_end_on_ones_has_no_roofline():
     f = wg.compile(lambda x: wg.while_loop(lambda y: y > 0, lambda y: y * 1.0, x))
     f(wg.tensor(-1.0))

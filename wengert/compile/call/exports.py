@@ -337,7 +337,8 @@ def exported(specialization: Specialization, name: str) -> Exported:
             shape = f"[{']['.join(map(str, value.shape))}]" if value.shape else "one number"
             export.declared.append(f"{'const ' * const}{kind} *{x.name}  /* {shape} */")
         else:
-            export.declared.append(f"{kind} {x.name}")
+            lies = value.bounds and f"  /* from {value.bounds[0]} to {value.bounds[1]} */"
+            export.declared.append(f"{kind} {x.name}{lies or ''}")
         parameters.append(Parameter(value.dtype, address))
         return Given(len(parameters) - 1)
 
@@ -379,11 +380,15 @@ def header(export: Exported) -> str:
     alone, name = export.alone, export.outer.name
     about = [f"{name}: {_origin(alone)}, as machine code for this kind of processor.", ""]
     about += ["Arrays are row-major, and what is written overlaps with nothing else. The result is"]
-    about += ["0; -1 where memory was missing; or else the number of what did not hold:"]
+    elsewhere = ", -2 where an int lies elsewhere than said" * any(
+        v.bounds is not None for v in alone.plan.inputs
+    )
+    missing = "-1 where memory was missing" + elsewhere
+    about += [f"0; {missing}; or else the number of what did not hold:"]
     codes = failures(alone.plan)
     about += [f"  {n}: {_line(s)}" for n, s in sorted(codes.items())]
     if not codes:
-        about[-1] = "0, or -1 where memory was missing."
+        about[-1] = f"0, or {missing}."
     if alone.fixed:
         about += ["", "It is made for these arguments:", *(f"  {text}" for text in alone.fixed)]
     about += ["", "Link with the mathematics (-lm), and where there is a gemm_ missing, a BLAS."]

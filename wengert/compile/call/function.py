@@ -30,6 +30,7 @@ from wengert.compile.call.memory import Memory, OverBudget
 from wengert.compile.call.specialization import Specialization
 from wengert.compile.call.supposing import supposing
 from wengert.compile.program.budget import bytes_of
+from wengert.compile.program.operations import Otherwise
 from wengert.compile.trace.arguments import (
     Changed,
     applied,
@@ -120,8 +121,9 @@ def compile(function: Any = None, *, memory: int | str | None = None, **options:
     The first call with arguments of given shapes and dtypes traces it: forward pass, backward pass
     and optimizer alike become one program. Tensors from outside (parameters, optimizer state), the
     learning rate and random generators are read at each call and changed in place, as in eager
-    mode. Python numbers that decide a branch, flags such as `training` and other Python values are
-    fixed in the program; it is compiled anew when they change. What the function writes, and what
+    mode. Flags such as `training` and other Python values are fixed in the program; it is compiled
+    anew when they change. Of numbers that change and decide a branch each way is a program, and
+    each call takes the one that it decides for. What the function writes, and what
     it prints, happens at each call.
 
     With `memory`, in bytes or a text like "200MB", it takes no more than that beside its arguments
@@ -341,7 +343,7 @@ class CompiledFunction(_Typed[P, R]):
         key = self._signature(structure, flat)
         known = self.specializations.setdefault(key, [])
         for specialization in known:
-            if specialization.fits():
+            if specialization.fits(flat):
                 break
         else:
             for specialization in known:
@@ -368,7 +370,10 @@ class CompiledFunction(_Typed[P, R]):
         specialization.called = True
 
         def run(*args: Any, **kwargs: Any) -> Any:
-            result = specialization.run([*flat, *given])
+            try:
+                result = specialization.run([*flat, *given])
+            except Otherwise:  # another thread has changed a number
+                return self.function(*args, **kwargs)
             return applied(result, given) if type(result) is Changed else result
 
         return supposing(run, specialization.program, self.function)(*args, **kwargs)
@@ -594,12 +599,9 @@ class CompiledFunction(_Typed[P, R]):
     def _explain_retrace(self, args: Any, kwargs: Any) -> None:
         if self._last is None:
             return
-        reason = self._last.changed()
-        if not reason:
-            flat: list[Any] = []
-            flatten((args, kwargs), flat)
-            reason = self._last.difference(flat)
-        self.retraces.append(reason)
+        flat: list[Any] = []
+        flatten((args, kwargs), flat)
+        self.retraces.append(self._last.changed(flat) or self._last.difference(flat))
 
 
 # The slot's descriptor finds what to call in each object: a method would cost more than the entry.

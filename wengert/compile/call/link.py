@@ -80,6 +80,7 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
             many=rebuild is not None or type(spec.captured.result) is tuple,
             rebuild=rebuild,
             calls=executable.calls,
+            supposes=bool(spec.captured.supposed.statements),
             keep=executable,
         )
     )

@@ -16,6 +16,7 @@ from wengert.compile.backend import backend
 from wengert.compile.call.exports import Alone, Named, unique
 from wengert.compile.call.specialization import Specialization
 from wengert.compile.plan.outer import Entry, Given, Outer, Returned, Source, parameters_of
+from wengert.compile.program.operations import supposes
 from wengert.compile.program.program import Value
 from wengert.errors import TracingError
 
@@ -59,6 +60,11 @@ def lowlevel(specialization: Specialization) -> Any:
     function = specialization.owner.function
     name = unique(getattr(function, "__name__", type(function).__name__), set())
     alone = Alone(specialization, name, FLOAT)
+    for s in filter(supposes, alone.source.statements):
+        raise TracingError(
+            f"{name} goes one way or another by what its numbers are, at\n  {s.line()}\nand SciPy "
+            "would call the one way that was traced. Write np.where, wg.cond or wg.switch."
+        )
     form = _form(alone)
     around = [alone.array(v) for v in alone.data] + list(alone.plan.constants)
     code = backend().outer(alone.plan, _outer(alone, form))

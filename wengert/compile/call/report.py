@@ -150,12 +150,15 @@ def measure(plan: Plan) -> list[float] | None:
 def ticks_of(plan: Plan) -> np.ndarray | None:
     """How long each step takes, in ticks of the processor's clock: medians over a few runs.
 
-    A loop that ends when a condition holds may never end on ones, and what other processes take
-    part in would wait for them: then nothing is measured.
+    A loop that ends when a condition holds may never end on ones, what other processes take part in
+    would wait for them, and a check may not let ones pass: then nothing is measured.
     """
     if any(endless(step) or meets(step) for _, step, _ in numbered(plan)):
         return None
-    return np.median([ticks for ticks, _ in timed_runs(plan)], axis=0)
+    try:
+        return np.median([ticks for ticks, _ in timed_runs(plan)], axis=0)
+    except Exception:  # as the function raises it
+        return None
 
 
 def meets(step: Step) -> bool:

@@ -129,8 +129,9 @@ def roofline(name: str, plan: Plan) -> Roofline:
     ticks = ticks_of(plan)
     if ticks is None:
         raise TracingError(
-            f"{name} has a loop that ends when a condition holds, which may be never on the arrays "
-            "of ones that steps are timed on. Time calls of it, with wengert.profiler.profile."
+            f"{name} has a check that fails on the arrays of ones that steps are timed on, or a "
+            "loop that ends when a condition holds, which may be never on the arrays of ones. Time "
+            "calls of it, with wengert.profiler.profile."
         )
     machine, whole = limits(), max(ticks.sum(), 1)
     lines = [line_of(s, t / whole) for s, t in zip(plan.steps, ticks.tolist(), strict=True)]

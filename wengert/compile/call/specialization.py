@@ -12,6 +12,7 @@ from wengert.compile.call import derivative
 from wengert.compile.call.derivative import CompiledBackward, Recording
 from wengert.compile.call.executable import executable
 from wengert.compile.call.memory import Memory, cut, fitted
+from wengert.compile.program.operations import Otherwise
 from wengert.compile.program.passes import clean, finish
 from wengert.compile.trace.arguments import rebuild
 from wengert.compile.trace.arrays.storage import strides_of
@@ -103,15 +104,17 @@ class Specialization:
 
     # ---- whether it fits ---------------------------------------------------------------------
 
-    def fits(self) -> bool:
-        """Whether everything outside the arguments is as it was when this was traced."""
-        return not self.changed()
+    def fits(self, flat: Sequence[Any]) -> bool:
+        """Whether everything outside the arguments is as it was when this was traced, and numbers
+        decide what they did.
+        """
+        return not self.changed(flat)
 
     def is_apart(self, containers: Iterable[Any]) -> bool:
         """Whether none of the arguments' containers is what it knows outside as another object."""
         return not self.outside or self.outside.isdisjoint(map(id, containers))
 
-    def changed(self) -> str:
+    def changed(self, flat: Sequence[Any]) -> str:
         """What is different outside the arguments, in words; nothing if it fits."""
         for guard in self.guards:
             if not guard.holds():
@@ -126,6 +129,12 @@ class Specialization:
         for place in filter(is_outside, self.bounds):
             if not self._is_between(place, place.read(())):
                 return f"{place} lay elsewhere between numbers that decide something"
+        supposed = self.captured.supposed
+        try:
+            with np.errstate(all="ignore"):  # as machine code does
+                supposed.run([self.captured.places[v].read(flat) for v in supposed.inputs])
+        except Otherwise as otherwise:
+            return str(otherwise)
         return ""
 
     def _is_between(self, place: Place, n: Any) -> bool:
@@ -237,8 +246,8 @@ class Specialization:
             now = place.read(flat)
             if now is not before and not same(now, before):
                 raise _changed(str(place))
-        if not self.fits():
-            raise _changed(self.changed())
+        if not self.fits(flat):
+            raise _changed(self.changed(flat))
         assert self.joint is not None
         places = [i for i, x in enumerate(flat) if isinstance(x, Tensor) and x.requires_grad]
         states = [place.object for place in self.joint.leaves if isinstance(place, Known)]

@@ -60,7 +60,18 @@ class _Outer(scratch.Scratch):
         for slot, address in enumerate(addresses):
             at = b.gep(entries, [I64(slot)], inbounds=True, source_etype=POINTER)
             b.store(address, at, align=8)
+        for value, address in zip(self.plan.inputs, addresses, strict=False):
+            if value.bounds is not None:
+                self._lies_between(address, stored(value.dtype), *value.bounds)
         self.finish(b.call(inside, [entries]))
+
+    def _lies_between(self, address: Any, kind: Any, low: int, high: int) -> None:
+        """Return unless an int is one that the code is made for."""
+        b = self.b
+        n = b.load(address, typ=kind, align=1)
+        below, above = b.icmp_signed("<", n, kind(low)), b.icmp_signed(">", n, kind(high))
+        with b.if_then(b.or_(below, above), likely=False):
+            self.finish(I32(-2))
 
     def _address(self, source: Source) -> Any:
         b = self.b

@@ -81,9 +81,9 @@ class Outer:
 
 
 def failures(plan: Plan) -> dict[int, Statement]:
-    """The statement that a status other than 0 and -1 is about: a check, which did not hold.
+    """The statement that a positive status is about: a check, which did not hold.
 
-    The status -1 says that there was no memory.
+    The status -1 says that there was no memory, and -2 that an int lies where no code was made for.
     """
     calls = [(n, step.statement) for n, step, _ in numbered(plan) if isinstance(step, Call)]
     return {n + 1: s for n, s in calls if s.function is check}

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dispatch import Unforeseen
+
 
 def astype(x: Any, dtype: Any) -> Any:
     """`x` in another dtype."""
@@ -59,6 +61,15 @@ def check(holds: Any, error: Any, *args: Any) -> None:
     """Raise `error(*args)` if `holds` is false. It has no result, and is carried out for sure."""
     if not holds:
         raise error(*args)
+
+
+class Otherwise(Unforeseen):
+    """A number decides otherwise than a program supposes: the call is another program's."""
+
+
+def supposes(statement: Any) -> bool:
+    """Whether a statement checks what is but supposed."""
+    return statement.function is check and statement.args[1] in (Unforeseen, Otherwise)
 
 
 class Special:

@@ -59,7 +59,7 @@ class Capture:
         self.program = trace.program
         self.inputs = inputs = Inputs(trace.program, trace.makers, cuts, asked)
         trace.external, trace.decide, trace.keep = inputs.external, inputs.decide, inputs.keep
-        trace.is_outside = inputs.is_outside
+        trace.fix, trace.is_outside = inputs.fix, inputs.is_outside
         trace.begins = inputs.offset
         self.passed = Passed(trace, inputs, tensors)
         self.conditions = Conditions(trace, inputs)
@@ -233,6 +233,9 @@ class Capture:
             gc.collect()  # the history of a body is never freed, and may be a cycle: nobody has it
         captured.writes += back.leaked()
         self.program.outputs += gradients
+        captured.supposed = inputs.supposed.program
+        self.program.statements[:0] = captured.supposed.statements
+        self.program.constants |= captured.supposed.constants
         with watch.aside():
             inputs.adopt({id(g.object) for g in conditions.guards.values()})
             captured.guards = conditions.final()
@@ -255,7 +258,7 @@ class Capture:
         self.trace.unheard = heard
         self.trace.homes.clear()  # bodies know their trace: no cycle keeps it
         if not self.complete:
-            self.trace.decide = lost
+            self.trace.decide = self.trace.fix = lost
             forget(self.inputs.begun)
 
 

@@ -64,6 +64,8 @@ class Captured:
     """What the function wrote into the world, in order."""
     identifies: bool = False
     """Whether it counts which objects the containers among the arguments are."""
+    supposed: Program = field(default_factory=Program)
+    """What numbers are supposed to decide: the program begins with it."""
     begun: list[tuple[Any, Any]] = field(default_factory=list)
     """Where state is kept that was made in the trace."""
     longest: int = 0

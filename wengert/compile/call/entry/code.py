@@ -253,7 +253,12 @@ class _Entry:
         self.hold("python.Py_IncRef")
         status = w.call_address(w.word(table, Head.BODY), HALF, w.word(table, Head.BUFFERS))
         self.hold("python.Py_DecRef")
-        w.need(w.same(status, 0), self.lost)
+        with w.when(w.differs(status, 0)):
+            otherwise = w.word(table, Head.OTHERWISE)
+            w.need(w.differs(otherwise, 0), self.lost)
+            w.need(w.differs(w.call("python.PyErr_ExceptionMatches", otherwise), 0), self.lost)
+            w.call("python.PyErr_Clear")
+            w.build.branch(self.slow)
 
     def hold(self, what: str) -> None:
         """While Python code runs in the body it could let go of what the call uses."""

@@ -95,6 +95,8 @@ class Entry:
     many: bool = False
     rebuild: Callable[[Any], Any] | None = None
     calls: bool = False
+    supposes: bool = False
+    """Whether the body leaves a call to `slow`, by raising Otherwise, before it writes anything."""
     name: str = "compiled"
     keep: Any = None  # lives as long as the entry: the `Code` of the body
 

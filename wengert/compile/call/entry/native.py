@@ -28,6 +28,7 @@ from wengert.compile.call.entry.words import (
     Span,
     Way,
 )
+from wengert.compile.program.operations import Otherwise
 from wengert.compile.trace.arguments import Container
 from wengert.compile.trace.observe.objects import Held
 from wengert.compile.trace.parts import Part
@@ -199,6 +200,7 @@ class _Table:
         if entry.settled is not None:
             table[Head.SETTLED] = self.argument(entry.settled.number)
         table[Head.CALLS] = entry.calls
+        table[Head.OTHERWISE] = id(Otherwise) if entry.supposes else 0
         table[Head.EMPTY] = self.object(())
         spread = entry.spread
         table[Head.ARGUMENTS] = spread.arguments

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.call.entry.entry import KEPT, Entry, Piece, keeps, regions
+from wengert.compile.program.operations import Otherwise
 from wengert.compile.trace.world.places import (
     Aliasing,
     Array,
@@ -41,10 +42,9 @@ def reference_entry(entry: Entry) -> Callable[..., Any]:
         value: Any = None
         try:
             flat = entry.spread.flat(args, kwargs)
-            if flat is not None and not running.fits(flat):
+            if flat is not None and not (running.fits(flat) and running.runs()):
                 flat = None
             if flat is not None:
-                running.run()
                 value = running.result(flat)
         finally:
             running.release()
@@ -188,7 +188,8 @@ class _Running:
 
     # ---- the body ----
 
-    def run(self) -> None:
+    def runs(self) -> bool:
+        """Run the body; whether what it supposes of numbers is so."""
         for number, output in enumerate(self.entry.outputs):
             result = None
             if number in self.gradients:
@@ -199,7 +200,13 @@ class _Running:
                 array = result._array if isinstance(result, Tensor) else result
                 self.table[output.buffer] = array.ctypes.data
             self.made.append(result)
-        self.body(self.table.ctypes.data)
+        try:
+            self.body(self.table.ctypes.data)
+        except Otherwise:
+            if not self.entry.supposes:
+                raise
+            return False
+        return True
 
     def _array(self, output: Array) -> np.ndarray:
         """An array given out before that nobody else can see any more, or a new one."""

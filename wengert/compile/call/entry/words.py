@@ -35,8 +35,9 @@ class Head(IntEnum):
     SAVED = 33
     RECORDED = 35
     SETTLED = 37  # the slot of the node whose leaves get the outputs, or 0
-    PHASES = 38  # the address of each, or 0
-    WORDS = 46
+    OTHERWISE = 38  # the error by which the body says that the call is another's, or 0
+    PHASES = 39  # the address of each, or 0
+    WORDS = 47
 
 
 class Phase(IntEnum):

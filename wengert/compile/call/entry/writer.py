@@ -26,6 +26,7 @@ _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "python.Py_IncRef": (ir.VoidType(), (WORD,)),
     "python.Py_DecRef": (ir.VoidType(), (WORD,)),
     "python.PyErr_Clear": (ir.VoidType(), ()),
+    "python.PyErr_ExceptionMatches": (HALF, (WORD,)),
     "python.PyObject_Vectorcall": (WORD, (WORD, WORD, WORD, WORD)),
     "python.PyObject_CallOneArg": (WORD, (WORD, WORD)),
     "python.PyObject_CallNoArgs": (WORD, (WORD,)),

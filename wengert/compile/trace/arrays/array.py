@@ -66,6 +66,8 @@ class Trace(Kind):
         self.makers = Makers(self.program)
         self.external: Callable[[np.ndarray[Any, Any]], Value] = self.program.constant
         self.decide: Callable[[TracedArray, str], Any] = refusals.undecided
+        self.fix: Callable[[TracedArray, str], Any] = refusals.undecided
+        """Begins the trace again, in which the numbers are known that an array is computed of."""
         self.begins: Callable[[Value], int] = refusals.unplaced
         self.keep: Callable[[np.ndarray[Any, Any], Any, Any], Storage] = refusals.unkept
         self.is_outside: Callable[[np.ndarray[Any, Any]], bool] = lambda array: False
@@ -179,7 +181,7 @@ class Trace(Kind):
         if type(x) is not Value or (x.dtype == dtype and not x.weak):
             return x
         if x.bounds is not None and not ints.fits(x.bounds, np.dtype(dtype)):
-            self.array(x).concrete(f"a conversion to {dtype}")
+            self.fix(self.array(x), f"a conversion to {dtype}")
         return self.record(operations.astype, (x, np.dtype(dtype)), x.shape, dtype)
 
     def applied(self, ufunc: Any, operands: list[Any], dtype: Any = None) -> Value:
@@ -222,7 +224,7 @@ class Trace(Kind):
             answer = ints.compared(ufunc, known)
             return ints.result(ufunc, known, dtype) if answer is None else answer
         except ValueError:
-            return [self.array(x).concrete(f"np.{ufunc.__name__}()") for x in counts]
+            return [self.fix(self.array(x), f"np.{ufunc.__name__}()") for x in counts]
 
     def check_division(self, ufunc: Any, operands: list[Any], known: list[Any]) -> None:
         """Python raises an error where NumPy's result is infinite."""
@@ -474,7 +476,7 @@ def known(x: TracedArray) -> Any:
     if x.value.bounds is None:
         return x.value
     try:
-        return x.concrete("the number").item()
+        return x.known("the number")
     except TracingError:
         return x.value
 

@@ -134,6 +134,7 @@ _ALWAYS: dict[Any, Callable[[Bounds, Bounds], bool]] = {
     np.equal: lambda a, b: a[0] == a[1] == b[0] == b[1],
     np.not_equal: lambda a, b: a[1] < b[0] or b[1] < a[0],
 }
+_ORDERS = (np.less, np.less_equal, np.greater, np.greater_equal)
 _OPPOSITE = {
     np.less: np.greater_equal,
     np.less_equal: np.greater,
@@ -199,9 +200,9 @@ def _is_real(base: Any, exponent: Any) -> bool:
 
 def cuts(value: Value, maker: Statement | None) -> tuple[Value, set[int]]:
     """The int that decides whether this is true, and where it may be cut: an int, or a comparison
-    of one with a number.
+    of one with a number. (Whether it equals one says nothing of all others.)
     """
-    if maker is None or maker.function not in _ALWAYS:
+    if maker is None or maker.function not in _ORDERS:
         return value, {0, 1}
     values = [x for x in maker.args if type(x) is Value]
     numbers = [x for x in maker.args if isinstance(x, int | float) and math.isfinite(x)]

@@ -7,6 +7,7 @@ branch, an index, a text.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from wengert.dispatch import require
 
 NUMBERS = (float, int, complex)
 """Classes that make a number of what they are called with."""
+
+ROUNDED = {round: np.rint, math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc}
+"""Functions that make an int of a number."""
 
 COMPUTED = 2**53
 """An int that is computed lies below, unless its dtype says more: it has room for what follows."""
@@ -42,6 +46,11 @@ def item_of(x: Any) -> Any:
     if x.size != 1:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
     return number_of(x, _class_of_items(x.dtype))
+
+
+def rounded(kind: Any, x: Any) -> Any:
+    """What calling one of these functions makes of a traced number of Python's."""
+    return number_of(x if x.dtype.kind in "biu" else ROUNDED[kind](x), int)
 
 
 def converted(x: Any, kind: type) -> Any:

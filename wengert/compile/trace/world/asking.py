@@ -440,6 +440,8 @@ class Asking(Observer):
     def _note_text(self, value: Any) -> None:
         """How an array is written down is a setting of NumPy's."""
         try:
+            if type(value) is TracedArray and value.scalar:
+                value = value.known("str()")
             text, given = str(value), self._lasting(value)
         except (Passing, TracingError):  # which whoever asks for the text meets
             return

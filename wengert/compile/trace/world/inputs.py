@@ -35,6 +35,7 @@ from wengert.compile.trace.world.places import (
     is_outside,
     key_of,
 )
+from wengert.compile.trace.world.suppositions import Suppositions
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.history.node import AccumulateGrad, Node
@@ -114,6 +115,7 @@ class Inputs:
         """What numbers must be, since they have decided something."""
         self.met: dict[int, tuple[Any, Any, Value]] = {}
         """Plain arrays that met traced ones, by id, with copies of what they held."""
+        self.supposed = Suppositions(makers, self.numbers, self.met)
         self.kept: ByIdentity[Storage, np.ndarray[Any, Any]] = ByIdentity()
         """State made in the trace, for later calls to go on with."""
         self.begun: list[tuple[Any, Any]] = []
@@ -159,11 +161,20 @@ class Inputs:
         return id(array) in self.met
 
     def decide(self, x: TracedArray, what: str) -> Any:
-        """A number that the trace needs now: known only if settings and arguments decide it."""
+        """A number that the trace needs now, if others than results decide it: what is computed of
+        numbers is supposed to be what it is, and all else stays as it is.
+        """
         if what == "bool()":
             self._cut(*cuts(x.value, self.maker(x.value)))
             if x.value.bounds is not None and not x.value.bounds[0] <= 0 <= x.value.bounds[1]:
                 return True
+        supposed = self.supposed.decided(x.value, what == "bool()")
+        if supposed is not NotImplemented:
+            return supposed
+        return self.fix(x, what)
+
+    def fix(self, x: TracedArray, what: str) -> Any:
+        """A number, on condition that those stay as they are that it is computed of."""
         return self._decided(x.value, lambda: undecided(x, what))
 
     def _decided(self, value: Value, fail: Any) -> Any:

@@ -21,7 +21,7 @@ import numpy as np
 
 from wengert.autograd.methods import PAST
 from wengert.compile.trace.arrays.array import TracedArray
-from wengert.compile.trace.arrays.numbers import NUMBERS, class_of, converted
+from wengert.compile.trace.arrays.numbers import NUMBERS, ROUNDED, class_of, converted, rounded
 from wengert.compile.trace.arrays.refusals import Postponed
 from wengert.compile.trace.observe import Unobserved, Write, rewrite
 from wengert.compile.trace.observe.objects import (
@@ -380,6 +380,8 @@ class World(Reads):
     def _trusted(self, callee: Any, args: Any, named: Any) -> Any:
         if len(args) == 1 and not named and any(callee is kind for kind in NUMBERS):
             return named, args, functools.partial(self._number, callee)
+        if len(args) == 1 and not named and _is_rounded(callee, args[0]):
+            return named, args, functools.partial(rounded, callee)
         answer = drawn(callee, args, named, self)
         if answer is None:
             trusted = super()._trusted(callee, args, named)
@@ -533,3 +535,10 @@ def _known_key(owner: Any, key: Any) -> Any:
     if type(key) is tuple:
         return tuple([_known_key(owner, part) for part in key])
     return key.concrete("a key") if type(key) is TracedArray and key.scalar else key
+
+
+def _is_rounded(callee: Any, x: Any) -> bool:
+    """Whether a function makes an int of a traced number of Python's."""
+    if not any(callee is function for function in ROUNDED):
+        return False
+    return type(x) is TracedArray and issubclass(class_of(x), float | int)
