@@ -108,7 +108,7 @@ def test_other_widths_of_vectors(width: int) -> None:
 
 
 def test_short_rows_and_other_sums_have_two_passes() -> None:
-    assert not is_streamed(exponential_sums(3, 1000))
+    assert not is_streamed(exponential_sums(3, 100))
     k = exponential_sums(1, N)
     for old, new in [
         (Apply("exp", (3,), F4), Apply("exp2", (3,), F4)),

@@ -10,6 +10,7 @@ import threading
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import data, integers, sampled_from
 from llvmlite import ir
 
 import wengert as wg
@@ -18,7 +19,7 @@ from tests.compile.random_kernels import kernels
 from wengert.compile.llvm.library import matmul
 from wengert.compile.llvm.library.blocks import suits
 from wengert.compile.llvm.machine.threads import address
-from wengert.compile.llvm.nests import parts
+from wengert.compile.llvm.nests import parts, pieces
 from wengert.compile.plan.kernel import Access, Apply, Kernel, Load, Reduce, Store
 from wengert.compile.plan.plan import Layout, Multiply, Place
 
@@ -74,23 +75,90 @@ def test_random_kernels_in_parts(case):
     found = parts.of_kernel(kernel, worth=0, least=1)
     if found is None:
         return
-    cut, part, last = found
     known = [a.copy() for a in arrays]
     whole = [a.copy() for a in arrays]
     interpret(kernel, known)
     with np.errstate(all="ignore"):
-        for k in range(cut.parts):
-            one = part if last is None or k < cut.parts - 1 else last
-            moved = [
-                whole[number].reshape(-1).ctypes.data + k * move
-                for number, move in zip(cut.buffers, cut.moves, strict=True)
-            ]
-            run = compiled(one)  # it keeps the code alive
-            run.function(*moved)
+        run_parts(found, whole)
+    agree(kernel, whole, known)
+
+
+def run_parts(found, arrays):
+    cut, part, last = found
+    for k in range(cut.parts):
+        moved = [
+            arrays[number].reshape(-1).ctypes.data + k * move
+            for number, move in zip(cut.buffers, cut.moves, strict=True)
+        ]
+        run = compiled(part if k < cut.parts - 1 else last)  # it keeps the code alive
+        run.function(*moved)
+
+
+def agree(kernel, whole, known):
     tolerance = 2e-2 if np.dtype("f2") in kernel.buffers else 1e-4
     for mine, theirs in zip(whole, known, strict=True):
         pair = mine.astype("f8"), theirs.astype("f8")
         np.testing.assert_allclose(*pair, rtol=tolerance, atol=tolerance)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(kernels(), data())
+def test_random_kernels_in_pieces(case, data):
+    # Rows were never cut: the sum of ten million numbers was one thread's, whatever their number.
+    kernel, arrays = case
+    loops = [k for k in pieces.reduced(kernel) if kernel.extents[k] > 1]
+    if not loops or 0 in kernel.extents:
+        return
+    loop = data.draw(sampled_from(loops))
+    found = pieces.cut(kernel, loop, data.draw(integers(1, kernel.extents[loop] - 1)))
+    if found is None:
+        return
+    known, whole = ([a.copy() for a in arrays] for _ in range(2))
+    left = [np.full(size, 77, dtype) for dtype, size in found.scratch]
+    interpret(kernel, known)
+    with np.errstate(all="ignore"):
+        for number, (step, last) in enumerate(found.steps):
+            if number == 2 and found.doubt is not None and not (whole + left)[found.doubt][0]:
+                compiled(kernel)(*whole)
+                break
+            if last is None:
+                compiled(step)(*whole, *left)
+            else:
+                run_parts(parts.by_pieces(step, last), whole + left)
+    agree(kernel, whole, known)
+
+
+LONG = 1_000_003
+PIECES = {
+    "sum": lambda x: x.sum(),
+    "log-sum-exp": lambda x: x.logsumexp(0),
+    "softmax": lambda x: x.softmax(0),
+    "variance": lambda x: x.var(),
+    "extrema": lambda x: (x.argmax(), x.argmin(), x.max()),
+    "few columns": lambda x: x[: LONG // 3 * 3].reshape(-1, 3).exp().sum(0),
+    "few rows": lambda x: x[: LONG // 3 * 3].reshape(3, -1).softmax(1).amax(1),
+    "gradient": wg.grad(lambda x: (x.exp() * x.sin()).sum() + x.logsumexp(0)),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+@pytest.mark.parametrize("holds", [None, "some masked", "a part masked", "inf", "nan"])
+def test_long_rows_in_pieces_are_the_rows_whatever_they_hold(name, holds):
+    f, x = PIECES[name], RNG.normal(size=LONG).astype("f4")
+    if holds is not None:
+        value = {"inf": np.inf, "nan": np.nan}.get(holds, -np.inf)
+        x[slice(300_000) if holds == "a part masked" else [7, 600_000, LONG - 1]] = value
+    shared = wg.compile(f)
+    found = []
+    for number in (1, 2, 3):
+        wg.set_num_threads(number)
+        found.append([np.asarray(y) for y in wg.tree.leaves(shared(wg.tensor(x)))])
+    with np.errstate(all="ignore"):
+        known = [np.asarray(y) for y in wg.tree.leaves(f(wg.tensor(x, dtype=wg.float64)))]
+    for one, *others, exact in zip(*found, known, strict=True):
+        for other in others:
+            assert one.tobytes() == other.tobytes()
+        np.testing.assert_allclose(one, exact, rtol=2e-5, atol=1e-6)
 
 
 def test_rows_that_read_others_together_are_together_in_a_part():
@@ -101,7 +169,7 @@ def test_rows_that_read_others_together_are_together_in_a_part():
     store = (Store(Access(2, (1000, 1, 0)), 4),)
     whole = Kernel((40, 1000, 16), 2, (load + far, store), (f8,) * 3, (2,))
     cut, part, last = parts.of_kernel(whole)
-    assert (part.extents, last) == ((8, 1000, 16), None)
+    assert part.extents == last.extents == (8, 1000, 16)
     assert cut.parts == 5
 
 
@@ -201,10 +269,18 @@ def doubled(n):
     return Kernel((n,), 1, (stage,), (f4, f4), (1,))
 
 
+def summed(n):
+    f4 = np.dtype("f4")
+    stage = Load(Access(0, (1,)), f4), Reduce("add", 0, f4)
+    return Kernel((n,), 0, (stage, (Store(Access(1, (0,)), 1),)), (f4, f4), (1,))
+
+
 def test_only_large_work_is_shared():
     module = ir.Module("test")
     assert parts.kernel_in_parts(module, doubled(10_000)) is None
     assert parts.kernel_in_parts(module, doubled(10_000_000)) is not None
+    assert parts.kernel_in_parts(module, summed(10_000)) is None
+    assert parts.kernel_in_parts(module, summed(10_000_000)) is not None
 
 
 def multiplied(m, k, n, columnwise=False):

@@ -134,20 +134,16 @@ class _Body:
         begins = zip(step.places, step.kernel.begins(), step.kernel.buffers, strict=True)
         bases = [self._at(place.after(n * dtype.itemsize)) for place, n, dtype in begins]
         kernel = step.kernel.from_its_begin()
-        shared = None if self.alone else parts.kernel_in_parts(self.module, kernel)
-        if shared is not None:
-            parts.share(self.builder, *shared, bases)
-            return
-        function = loops.define(self.module, kernel, machine.vector_bytes())
+        function = parts.kernel_in_parts(self.module, kernel, self.alone)
+        if function is None:
+            function = loops.define(self.module, kernel, machine.vector_bytes())
         self.called.append(self.builder.call(function, bases))
 
     def _multiply(self, step: Multiply) -> None:
         bases = [self._at(x.place) for x in (step.a, step.b, step.out)]
-        shared = None if self.alone else parts.product_in_parts(self.module, step)
-        if shared is not None:
-            parts.share(self.builder, *shared, bases)
-            return
-        function = matmul.define(self.module, step)
+        function = None if self.alone else parts.product_in_parts(self.module, step)
+        if function is None:
+            function = matmul.define(self.module, step)
         self.called.append(self.builder.call(function, bases))
 
     def _check(self, number: int, step: Call) -> None:

@@ -2,13 +2,13 @@
 
 What the parts are follows from the work alone, whatever the number of threads: so each result is
 the same for every number. A kernel is cut along one of its outer loops, whose steps write different
-elements; a product along a leading dimension, by its columns, or else by its rows.
+elements, or along one that it reduces along (`pieces.py`); a product along a leading dimension, by
+its columns, or else by its rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,11 +18,12 @@ from wengert.compile.llvm.library import matmul
 from wengert.compile.llvm.library.blocks import suits
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine import threads
+from wengert.compile.llvm.machine.control import counting
 from wengert.compile.llvm.machine.functions import call, internal
 from wengert.compile.llvm.machine.values import BYTE, I64, POINTER
-from wengert.compile.llvm.nests import loops
+from wengert.compile.llvm.nests import loops, pieces
 from wengert.compile.llvm.nests.schedule import cost
-from wengert.compile.plan.kernel import Access, Index, Kernel, Load, Reduce, Store
+from wengert.compile.plan.kernel import Access, Index, Kernel, Load, Operation, Reduce, Store
 from wengert.compile.plan.plan import Multiply
 
 WORTH = 1 << 15
@@ -41,6 +42,8 @@ COUNTS = (8, 6, 4, 2)
 """Parts of a product, the most that may be: even numbers, or one of two threads waits."""
 MOST = 32
 """Parts at most."""
+FEW = 4
+"""Rows that are too few for threads to share, fewer than these."""
 LINE = 64
 TOGETHER = 8
 """Steps of a loop that may read others together: see `schedule.py`."""
@@ -59,45 +62,78 @@ class Cut(NamedTuple):
 # ---- kernels ------------------------------------------------------------------------------------
 
 
-def of_kernel(
-    kernel: Kernel, worth: int = WORTH, least: int = LEAST
-) -> tuple[Cut, Kernel, Kernel | None] | None:
-    """The parts of a kernel: how it is cut, one of them, and the last one if that differs; None
-    where it is done at once, as it is not `worth` it. A part has `least` operations.
+class Parts(NamedTuple):
+    """How a kernel is cut, one of its parts, and the last one, which may be smaller."""
+
+    cut: Cut
+    part: Kernel
+    last: Kernel
+
+
+def of_kernel(kernel: Kernel, worth: int = WORTH, least: int = LEAST) -> Parts | None:
+    """The parts of a kernel; None where it is done at once, as it is not `worth` it. A part has
+    `least` operations.
     """
-    operations = [op for stage in kernel.stages for op in stage]
-    total = math.prod(kernel.extents) * sum(map(cost, operations))
-    work = total * _itemsize(kernel) / machine.vector_bytes()
-    if work < worth or not threads.available():
+    loop = _best(kernel, _free(kernel))
+    if loop is None or not (size := _size(kernel, loop, worth, least)):
         return None
-    loop = max(_free(kernel, operations), key=lambda k: _merit(kernel, k), default=None)
-    if loop is None:
+    extents = list(kernel.extents)
+    extents[loop] = (extents[loop] - 1) % size + 1
+    return _cut(kernel, loop, size, replace(kernel, extents=tuple(extents)))
+
+
+def in_pieces(kernel: Kernel, worth: int = WORTH, least: int = LEAST) -> pieces.Pieces | None:
+    """A kernel that reduces along few long rows, in pieces of these; None for others."""
+    free = _best(kernel, _free(kernel))
+    if free is not None and kernel.extents[free] >= FEW and not _is_narrow(kernel, free):
         return None
-    extent = kernel.extents[loop]
+    loop = _best(kernel, pieces.reduced(kernel))
+    if loop is None or not (size := _size(kernel, loop, worth, least)):
+        return None
+    return pieces.cut(kernel, loop, size)
+
+
+def _size(kernel: Kernel, loop: int, worth: int, least: int) -> int:
+    """The steps of a loop that are a part of the kernel; 0 where it is done at once."""
+    extent, operations = kernel.extents[loop], _operations(kernel)
+    work = math.prod(kernel.extents) * sum(map(cost, operations)) * _itemsize(kernel)
+    work /= machine.vector_bytes()
+    if work < worth:
+        return 0
     size = -(-extent // min(extent, MOST, int(work // least) or 1))
     if extent >= 8 * LINE:
         size = -(-size // LINE) * LINE  # a part begins at a line of the cache, if all does
     elif extent >= 2 * TOGETHER:
         size = -(-size // TOGETHER) * TOGETHER
-    count = -(-extent // size)
-    if count < 2:
-        return None
+    return size if size < extent else 0
+
+
+def _cut(kernel: Kernel, loop: int, size: int, last: Kernel) -> Parts:
+    """Parts of so many steps of a loop, of which the last one is among those of another kernel."""
+    count = -(-kernel.extents[loop] // size)
     pairs = list(dict.fromkeys((a.buffer, a.strides[loop]) for a in kernel.accesses()))
-    sizes = [kernel.buffers[number].itemsize for number, _ in pairs]
-    moves = [size * stride * n for (_, stride), n in zip(pairs, sizes, strict=True)]
-    last = extent - size * (count - 1)
+    moves = [size * stride * kernel.buffers[number].itemsize for number, stride in pairs]
     cut = Cut(count, moves, [number for number, _ in pairs])
-    part = _part(kernel, loop, size, pairs, count)
-    return cut, part, None if last == size else _part(kernel, loop, last, pairs, count)
+    part, final = (_part(k, loop, min(size, k.extents[loop]), pairs, count) for k in (kernel, last))
+    return Parts(cut, part, final)
+
+
+def by_pieces(kernel: Kernel, last: Kernel) -> Parts:
+    """The parts of a kernel whose first loop runs over pieces: see `pieces.Step`."""
+    return _cut(kernel, 0, 1, last)
+
+
+def _operations(kernel: Kernel) -> list[Operation]:
+    return [op for stage in kernel.stages for op in stage]
 
 
 def _itemsize(kernel: Kernel) -> int:
     return max((dtype.itemsize for dtype in kernel.buffers), default=8)
 
 
-def _free(kernel: Kernel, operations: Sequence[Any]) -> list[int]:
+def _free(kernel: Kernel) -> list[int]:
     """The loops whose steps may be done in any order, by different threads."""
-    free = []
+    free, operations = [], _operations(kernel)
     whole = len(kernel.stages) == 1 and not any(isinstance(op, Reduce) for op in operations)
     for k in range(len(kernel.extents) if whole else kernel.outer):
         if kernel.extents[k] < 2 or any(type(op) is Index and op.loop == k for op in operations):
@@ -116,10 +152,21 @@ def _agree(kernel: Kernel, loop: int) -> bool:
     return all(len(steps[number]) == 1 for number in kernel.written if number in steps)
 
 
-def _merit(kernel: Kernel, loop: int) -> tuple[int, int]:
-    """Enough parts first, then those whose elements lie together."""
-    strides = [a.strides[loop] for a in kernel.accesses() if a.buffer in kernel.written]
-    return min(kernel.extents[loop], MOST // 2), max(map(abs, strides))
+def _best(kernel: Kernel, among: list[int]) -> int | None:
+    """Of some loops the one to cut: enough parts first, then those whose elements lie together."""
+
+    def merit(loop: int) -> tuple[int, int]:
+        accesses = [a for a in kernel.accesses() if a.buffer in kernel.written or loop in reduced]
+        return min(kernel.extents[loop], MOST // 2), max(abs(a.strides[loop]) for a in accesses)
+
+    reduced = pieces.reduced(kernel)
+    return max(among, key=merit, default=None)
+
+
+def _is_narrow(kernel: Kernel, loop: int) -> bool:
+    """Whether parts of a loop would be shorter than what is fetched from memory together."""
+    along = any(abs(a.strides[loop]) == 1 for a in kernel.accesses())
+    return along and kernel.extents[loop] < 8 * LINE
 
 
 def _part(kernel: Kernel, loop: int, size: int, pairs: list[tuple[int, int]], count: int) -> Kernel:
@@ -143,28 +190,74 @@ def _part(kernel: Kernel, loop: int, size: int, pairs: list[tuple[int, int]], co
     )
 
 
-def kernel_in_parts(module: ir.Module, kernel: Kernel) -> tuple[ir.Function, int] | None:
-    """A function that does one part of a kernel (`threads.WORK`), and how many there are."""
-    parts = of_kernel(kernel)
+def kernel_in_parts(module: ir.Module, kernel: Kernel, alone: bool = False) -> ir.Function | None:
+    """The function of a kernel that is done in parts, of one address per buffer; None for others.
+
+    One that is `alone` has no threads, and does pieces in order, as their sums are others.
+    """
+    alone = alone or not threads.available()
+    whole = in_pieces(kernel)
+    if whole is not None:
+        return _define_pieces(module, kernel, whole, alone)
+    parts = None if alone else of_kernel(kernel)
     if parts is None:
         return None
-    cut, part, last = parts
+    function, b = _begin(module, kernel, "in parts")
+    _share(b, *_work(module, parts), list(function.args), alone)
+    b.ret_void()
+    return function
+
+
+def _define_pieces(
+    module: ir.Module, kernel: Kernel, whole: pieces.Pieces, alone: bool
+) -> ir.Function:
+    function, b = _begin(module, kernel, "in pieces")
+    bases = list(function.args)
+    for dtype, size in whole.scratch:
+        room = b.alloca(ir.ArrayType(BYTE, dtype.itemsize * size))
+        room.align, room.type = LINE, POINTER  # llvmlite gives it a type that knows its contents
+        bases.append(room)
+    for number, (step, last) in enumerate(whole.steps):
+        if number == 2 and whole.doubt is not None:
+            holds = b.load(bases[whole.doubt], typ=BYTE, align=1)
+            with b.if_then(b.icmp_unsigned("==", holds, BYTE(0)), likely=False):
+                b.call(loops.define(module, kernel, machine.vector_bytes()), function.args)
+                b.ret_void()
+        if last is None:
+            b.call(loops.define(module, step, machine.vector_bytes()), bases)
+        else:
+            _share(b, *_work(module, by_pieces(step, last)), bases, alone)
+    b.ret_void()
+    return function
+
+
+def _begin(module: ir.Module, kernel: Kernel, how: str) -> tuple[ir.Function, ir.IRBuilder]:
+    name = module.get_unique_name(how)
+    return internal(module, name, ir.VoidType(), [POINTER] * len(kernel.buffers), "noinline")
+
+
+def _work(module: ir.Module, parts: Parts) -> tuple[ir.Function, int]:
+    """A function that does one part (`threads.WORK`), and how many there are."""
     lanes = machine.vector_bytes()
-    function = loops.define(module, part, lanes)
-    final = function if last is None else loops.define(module, last, lanes)
-    return _task(module, cut, function, final), cut.parts
+    part, last = (loops.define(module, kernel, lanes) for kernel in parts[1:])
+    return _task(module, parts.cut, part, last), parts.cut.parts
 
 
 # ---- products -----------------------------------------------------------------------------------
 
 
-def product_in_parts(module: ir.Module, step: Multiply) -> tuple[ir.Function, int] | None:
-    """The like for a product of `a`, `b` and `out`; None for one that BLAS does."""
+def product_in_parts(module: ir.Module, step: Multiply) -> ir.Function | None:
+    """The function of `a`, `b` and `out`; None for a product that is done at once."""
     parts = of_product(step)
     if parts is None:
         return None
-    cut, *pieces = parts
-    return _task(module, cut, *(matmul.define(module, piece) for piece in pieces)), cut.parts
+    cut, *both = parts
+    name = module.get_unique_name("product in parts")
+    function, b = internal(module, name, ir.VoidType(), [POINTER] * 3, "noinline")
+    task = _task(module, cut, *(matmul.define(module, piece) for piece in both))
+    _share(b, task, cut.parts, list(function.args))
+    b.ret_void()
+    return function
 
 
 def of_product(step: Multiply) -> tuple[Cut, Multiply, Multiply] | None:
@@ -257,7 +350,9 @@ def _task(module: ir.Module, cut: Cut, function: ir.Function, final: ir.Function
     return task
 
 
-def share(b: ir.IRBuilder, task: ir.Function, count: int, bases: list[ir.Value]) -> None:
+def _share(
+    b: ir.IRBuilder, task: ir.Function, count: int, bases: list[ir.Value], alone: bool = False
+) -> None:
     """Have all parts done, of what lies at these addresses."""
     with b.goto_entry_block():
         addresses = b.alloca(ir.ArrayType(POINTER, len(bases)))
@@ -265,5 +360,9 @@ def share(b: ir.IRBuilder, task: ir.Function, count: int, bases: list[ir.Value])
     for k, base in enumerate(bases):
         at = b.gep(addresses, [I64(k)], inbounds=True, source_etype=POINTER)
         b.store(base, at, align=8)
+    if alone:
+        with counting(b, I64(0), I64(count)) as k:
+            b.call(task, [addresses, k])
+        return
     work = b.inttoptr(b.ptrtoint(task, I64), POINTER)
     call(b, threads.NAME, ir.VoidType(), [work, addresses, I64(count)])

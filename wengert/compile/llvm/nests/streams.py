@@ -1,9 +1,10 @@
 """Sums of exponentials that follow their maximum through a row, so that it is passed over once.
 
-A softmax reads a row for its maximum m, and again for the sum of exp(x - m). Where a row is longer
-than the caches that is twice the way to memory. Then both are found in one pass: the sum is that of
-exp(x - m) with the maximum so far, and when a larger one comes, what was summed is multiplied by
-exp(old - new) (Milakov & Gimelshein, "Online normalizer calculation for softmax", 2018).
+A softmax reads a row for its maximum m, and again for the sum of exp(x - m). Both are found in one
+pass, unless a row is short: the sum is that of exp(x - m) with the maximum so far, and when a
+larger one comes, what was summed is multiplied by exp(old - new) (Milakov & Gimelshein, "Online
+normalizer calculation for softmax", 2018). For a row longer than the caches that is half the way to
+memory; of others it takes two thirds of the time.
 
 This is found by the form of the operations, not by name: `stream_of` says whether two passes of a
 plan are of it. The last word on what is infinite or NaN have the two passes: see `loops.py`.
@@ -15,8 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from wengert.compile.llvm.nests.schedule import Nest, Phase, arguments
-from wengert.compile.llvm.nests.traffic import LONG
 from wengert.compile.plan.kernel import Apply, Const, Index, Load, Operation, Reduce
+
+LONG = 1 << 9
+"""Bytes from which on a row is passed over once: shorter ones are not worth the code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +45,25 @@ def stream_of(nest: Nest, first: Phase, second: Phase) -> Stream | None:
         return None
     if any((first.saved, second.saved, first.reloaded, second.reloaded)):
         return None
-    maximum = first.reduces[0]
-    top = operations[maximum]
-    assert isinstance(top, Reduce)
     loads = (operations[k] for k in first.needed)
     length = sum(op.dtype.itemsize for op in loads if isinstance(op, Load)) * nest.extents[-1]
-    if top.name != "maximum" or top.dtype.kind != "f" or top.dtype.itemsize < 4 or length < LONG:
+    return (
+        sums_of_exponentials(operations, first.reduces, second.reduces) if length >= LONG else None
+    )
+
+
+def sums_of_exponentials(
+    operations: tuple[Operation, ...], first: list[int], second: list[int]
+) -> Stream | None:
+    """Whether the first reductions are one, a maximum, and the others sums relative to it."""
+    top = operations[first[0]]
+    assert isinstance(top, Reduce)
+    if len(first) > 1 or top.name != "maximum" or top.dtype.kind != "f" or top.dtype.itemsize < 4:
         return None
-    finder = _Finder(operations, canonical(operations), maximum, top)
-    if not all(map(finder.adds_exponentials, second.reduces)):
+    finder = _Finder(operations, canonical(operations), first[0], top)
+    if not all(map(finder.adds_exponentials, second)):
         return None
-    return Stream(maximum, frozenset(finder.shifts), frozenset(finder.exponentials))
+    return Stream(first[0], frozenset(finder.shifts), frozenset(finder.exponentials))
 
 
 def canonical(operations: tuple[Operation, ...]) -> list[int]:
