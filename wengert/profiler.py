@@ -22,6 +22,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+from wengert import autograd
 from wengert.autograd import engine
 from wengert.compile.call.function import CompiledFunction
 from wengert.history.files import whole
@@ -129,8 +130,6 @@ class _Recorder:
             for name, function in list(vars(owner).items()):
                 if isinstance(function, FunctionType) and _is_operation(owner, name):
                     self.replace(owner, name, self.timed(function, _shown(name)))
-        from wengert import autograd
-
         for owner, name in ((Tensor, "backward"), (autograd, "backward"), (autograd, "grad")):
             self.replace(owner, name, self.swept(vars(owner)[name], name))
         self.replace(Module, "__call__", self.through_module(Module.__call__))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
+from wengert.history import cache
 
 Say = Callable[[str], None]
 Line = tuple[str, str]
@@ -90,8 +91,6 @@ def machine() -> Iterator[Line]:
 
 def _cache() -> str:
     """Where code is kept between processes."""
-    from wengert.history import cache
-
     folder = cache.folder()
     if folder is None:
         return "none: WENGERT_CACHE is empty, so each process compiles anew"

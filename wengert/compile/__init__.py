@@ -10,7 +10,8 @@ A call goes through the folders in this order:
 
 Begin with `call/function.py`, or with `docs/compiler.md`, which follows one training step. A folder
 imports from `program` and `plan` what it needs; only `call` knows all. `plan` and `call` ask a back
-end through `backend.py`; nothing but the entry of Python's calls, in `call`, imports `llvm`.
+end through `backend.py`. What is no plan, in `call`, is written for LLVM and imports it: the entry
+of Python's calls, the listener, and eager mode's `by_blocks.py` and `by_loops.py`.
 """
 
 import functools

@@ -1,7 +1,8 @@
 """What a back end must say: the seam between a plan and the machine that runs it.
 
 LLVM is the first, in `llvm/backend.py`. Another is a class with the methods of `Backend`, and is
-used for what is compiled `with using(it)`. Nothing outside of a back end's folder imports from it.
+used for what is compiled `with using(it)`. Neither planning nor what runs plans imports one. What
+is no plan (Python's way into a call, eager mode's loops) is written for LLVM, and imports it.
 """
 
 from __future__ import annotations

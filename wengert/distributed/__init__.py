@@ -1,8 +1,13 @@
 """Several processes, or threads, that work together: `torch.distributed`'s names over MPI.
 
-Read `collectives.py` first: what the collectives are. `transport.py` says what an engine must do,
-`threads.py` and `mpi.py` are engines; `groups.py` has ranks and groups, `exchange.py` the
-primitive, `functional.py`, `tensors.py` and `objects.py` the names.
+Begin with `collectives.py`: each collective is what every rank brings and what every rank gets, and
+its derivative and its meaning on batches follow. `transport.py` says what an engine must do;
+`threads.py`, `mpi.py` and `ray.py` are engines, which meet in a `hub.py`. `groups.py` has ranks and
+groups, `exchange.py` the primitive, `functional.py`, `tensors.py` and `objects.py` the names, and
+`near.py` combines what ranks of one machine bring in memory that they share.
+
+To add an engine, write the class of `transport.py`; `tests/distributed/` runs the same tests on
+all. Imports functions and autograd; networks that train on several ranks are in `nn/parallel.py`.
 """
 
 from wengert.distributed import functional as functional

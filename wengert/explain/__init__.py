@@ -4,6 +4,7 @@ Begin with `traces.py`: `wengert.explain(f, *args)` runs f on arrays that write 
 `explanation.py` is what it returns, as text, LaTeX, Markdown or a page (`page.py`, `tables.py`).
 `notation.py` says how each step is written; `source.py` is `wengert.source`, value and gradient as
 NumPy code. A primitive whose step should read better gets a line in `notation.py`.
+Imports `symbolic/` and what lies below.
 """
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING

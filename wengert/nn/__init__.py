@@ -6,7 +6,7 @@ mathematics is; `containers.py` puts them together, `init.py` fills parameters, 
 finished networks.
 
 To add a layer, write its function in `functional/` and its module in `layers/`, and name both in
-the `__init__` files; `tests/nn/` holds them to PyTorch's. The compiler is not known here.
+the `__init__` files; `tests/nn/` holds them to PyTorch's. The compiler is not imported here.
 """
 
 from wengert.imports import lacking as _lacking

@@ -6,7 +6,8 @@ are given a function and return its minimum are in `wengert.optimize`.
 
 Begin with `optimizer.py` (groups of parameters, state, hooks) and `sgd.py`; each other file is a
 family whose update reads like the paper's. To add one, write its update as they do, and name it
-here; `tests/optim/` compares it with PyTorch's. `lr_scheduler.py` has the schedules.
+here; `tests/optim/` compares it with PyTorch's. `lr_scheduler.py` has the schedules. Imports
+tensors and functions, and no networks but in `swa_utils.py`, which averages them.
 """
 
 from wengert.imports import lacking as _lacking

@@ -26,6 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.dtypes import named
+from wengert.functions.creation import check_device
 from wengert.functions.limits import Storage
 from wengert.history.files import whole
 from wengert.nn.parameter import Parameter
@@ -237,8 +238,6 @@ def load(
     `map_location` says where tensors go, as in PyTorch: a device, a dictionary of devices, or a
     function; all end on the CPU. Without it, tensors saved from a GPU are an error.
     """
-    from wengert.functions.creation import check_device
-
     if isinstance(map_location, str) or hasattr(map_location, "type"):
         check_device(map_location)
     elif isinstance(map_location, dict):

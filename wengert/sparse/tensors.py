@@ -16,6 +16,7 @@ import numpy as np
 from wengert.autograd.operands import one_dtype
 from wengert.functions import creation, device
 from wengert.functions.arguments import tensor_of
+from wengert.functions.joining import cat
 from wengert.functions.legacy import TYPES, TensorType
 from wengert.functions.printing import tensor_text
 from wengert.sparse.products import meetings, product
@@ -241,7 +242,7 @@ class SparseTensor(Tensor):
         if self._extent != other._extent:
             raise RuntimeError(f"sizes {self._extent} and {other._extent} of sparse tensors differ")
         places = np.concatenate([self._places, other._places], 1)
-        values = _cat(self._elements, other._elements * alpha)
+        values = cat((self._elements, other._elements * alpha))
         return type(self)(places, values, self._extent).coalesce()
 
     def sub(self: Any, other: Any, *, alpha: Any = 1) -> Any:
@@ -322,12 +323,6 @@ def _of_sparse(x: SparseTensor, z: SparseTensor) -> SparseTensor:
 def _gathered(values: Tensor, numbers: Any, count: int) -> Tensor:
     zeros = creation.zeros(count, dtype=values.dtype)
     return zeros.index_add(0, creation.from_numpy(numbers), values)
-
-
-def _cat(*parts: Tensor) -> Tensor:
-    from wengert.functions.joining import cat
-
-    return cat(parts)
 
 
 _CSR = device.sparse_csr

@@ -5,6 +5,6 @@ Read in this order: `calls` (what users pass in and get back), `run` (a function
 (modules as functions of their parameters), `vmap`. Solvers have a folder of their own, `solvers/`,
 and sparse Jacobians have `sparse/`.
 
-A transform runs the user's function on tensors and asks `autograd`; none knows a rule. To add one,
-write it in terms of those that are there, and name it in `wengert/func.py`.
+A transform runs the user's function on tensors and asks `autograd`, which it imports; none knows a
+rule. To add one, write it in terms of those that are there, and name it in `wengert/func.py`.
 """

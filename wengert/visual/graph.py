@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.differentiate import grad
 from wengert.explain.layers import Point, place
 from wengert.history.location import line_of
 from wengert.history.node import AccumulateGrad
@@ -265,8 +266,6 @@ def _find_shapes(outputs: list[Tensor], vertices: list[Vertex]) -> str:
                 vertex.dtype = str(cotangents[0]._array.dtype)
 
         return hook
-
-    from wengert.autograd.differentiate import grad
 
     operations = [vertex for vertex in vertices if not vertex.is_leaf]
     leaves = [vertex.leaf for vertex in vertices if vertex.leaf is not None]

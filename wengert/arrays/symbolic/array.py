@@ -16,7 +16,7 @@ import numpy as np
 from wengert.arrays.facts import REDUCTIONS, RUNNING
 from wengert.arrays.kind import Kind
 from wengert.arrays.methods import ArrayMethods
-from wengert.arrays.symbolic.terms import Term, apply, term
+from wengert.arrays.symbolic.terms import Term, apply, symbol, term
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.rules.indexing import add_at
@@ -102,8 +102,6 @@ class SymbolicArray(ArrayMethods):
 
 def symbols(name: str, shape: tuple[int, ...] = ()) -> SymbolicArray:
     """An array of symbols: `name`, or name_0, name_1, ... for one that has a shape."""
-    from wengert.arrays.symbolic.terms import symbol
-
     cells = np.empty(shape, object)
     for index in np.ndindex(*shape):
         cells[index] = symbol("_".join([name, *map(str, index)]))

@@ -35,7 +35,7 @@ class Term:
         return self.function is None and isinstance(self.value, str)
 
     def __repr__(self) -> str:
-        from wengert.arrays.symbolic.formulas import text
+        from wengert.arrays.symbolic.formulas import text  # it stands on this
 
         return text(self)
 

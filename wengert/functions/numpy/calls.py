@@ -26,9 +26,14 @@ from wengert.autograd.out import refuse_tracked_out
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, signature, writes
 from wengert.errors import MissingRuleError
+from wengert.functions.joining import meshgrid
 from wengert.functions.numpy.arguments import described
+from wengert.functions.products import LETTERS, einsum
+from wengert.functions.shapes import diag
+from wengert.functions.sorting import stable_order
 from wengert.history import modes
 from wengert.rules import RULES
+from wengert.rules.elementwise import nan_to_num
 from wengert.rules.rule import Rule
 from wengert.rules.special import of_scipy
 from wengert.tensor import MEANINGS, NUMBERS, Tensor, carries, settle, wrap
@@ -370,8 +375,6 @@ def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 @composed(np.einsum)
 def _einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
     """The axes are named in a string, or by a list of numbers after each operand."""
-    from wengert.functions.products import LETTERS, einsum
-
     if not isinstance(subscripts, str):
         given = (subscripts, *operands)
         operands, named = given[::2], given[1::2]
@@ -402,8 +405,6 @@ def _vdot(a: Any, b: Any) -> Any:
 
 @composed(np.diag)
 def _diag(v: Any, k: int = 0) -> Any:
-    from wengert.functions.shapes import diag
-
     return diag(v, k)
 
 
@@ -416,8 +417,6 @@ def _copy(a: Any) -> Any:
 def _nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    from wengert.rules.elementwise import nan_to_num
-
     return recorder(nan_to_num)(x, nan, posinf, neginf)
 
 
@@ -447,8 +446,6 @@ def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any =
 
 @composed(np.meshgrid)
 def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    from wengert.functions.joining import meshgrid
-
     if sparse:
         along = [*range(len(xi))]
         if indexing == "xy" and len(xi) > 1:
@@ -474,8 +471,6 @@ def _sort(
     a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
     """Always the stable order, which every kind allows; `order` names fields, which none has."""
-    from wengert.functions.sorting import stable_order
-
     no_more({"order": order})
     a, axis = (np.ravel(a), 0) if axis is None else (a, axis)
     return np.take_along_axis(a, stable_order(a._array, axis), axis)

@@ -1,4 +1,12 @@
-"""`nn.utils`: gradients clipped, parameters as one vector, reparametrized, pruned, fused."""
+"""`nn.utils`: gradients clipped, parameters as one vector, reparametrized, pruned, fused.
+
+Begin with `parametrize.py`: a parameter that is computed from others whenever it is read;
+`parametrizations.py` has ready-made ones. `hooked.py` and `prune.py` do this in the older way, by
+hooks before each forward pass. The other files are functions of parameters or of whole modules,
+and know nothing of each other. To add one, write it beside those of its subject, and name it here.
+
+Imports modules and functions; of the layers, recurrent ones lean on `rnn.py`.
+"""
 
 from wengert.nn.utils import parametrizations as parametrizations
 from wengert.nn.utils import parametrize as parametrize

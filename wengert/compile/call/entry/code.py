@@ -21,6 +21,8 @@ from wengert.compile.call.entry import parts, phases  # noqa: F401  (they fill P
 from wengert.compile.call.entry.words import Field, Form, Head, History, Kind, Phase, Span
 from wengert.compile.call.entry.writer import HALF, PARTS, WORD, Writer
 from wengert.compile.llvm.machine.host import FEW, Code, compile_text, register
+from wengert.history.node import AccumulateGrad, Output, SharedCell
+from wengert.tensor import INFERENCE, Tensor, View
 
 _NAMES = sys.intern("stamp"), sys.intern("_grad")
 """Of attributes that it asks for."""
@@ -418,9 +420,6 @@ def phase_code(phase: Phase) -> Code:
 @functools.cache
 def _known() -> at.Layouts:
     """Where objects keep what is read; modules know these objects and functions by name."""
-    from wengert.history.node import AccumulateGrad, Output, SharedCell
-    from wengert.tensor import INFERENCE, Tensor, View
-
     for known in (np.ndarray, Tensor, View, SharedCell, Output, AccumulateGrad):
         register(f"entry.{known.__name__}", id(known))
     register("entry.INFERENCE", id(INFERENCE))

@@ -1,6 +1,13 @@
 """Passes: what is done to a program before it becomes loops.
 
 Each file holds one subject: rules and a function that applies them alone. `clean` applies all.
+
+Begin with `rewrite.py`: a rule looks at one statement and says what replaces it; `algebra.py` has
+the shortest. What looks at a whole program is a function of its own: `common.py` (computed once),
+`dead.py` (never needed), `columns.py`, `zeros.py`, `blocks.py` and `waits.py`.
+
+To add a rule, write it where its subject is, with its algebra as a comment above it: it holds for
+infinities and NaN, or asks first whether any can be there. Imports the program, and no planner.
 """
 
 from __future__ import annotations

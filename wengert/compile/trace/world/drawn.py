@@ -151,9 +151,9 @@ class Draw:
         with watch.aside():
             owner = self.place.read(())
             owner = owner if owner is time else copy.deepcopy(owner)
-            made = getattr(owner, self.method)(*args, **kwargs)
-        self.makes = type(made)
-        return made
+            result = getattr(owner, self.method)(*args, **kwargs)
+        self.makes = type(result)
+        return result
 
 
 def done(world: Any, generator: Any, name: str, args: Any) -> Any:
