@@ -287,14 +287,14 @@ def as_strided_(input: _TensorLike, size: _Sequence[builtins.int], stride: _Sequ
     """`as_strided`, in place."""
 def ceil_(self: _Tensor) -> _Tensor:
     """`ceil`, in place."""
-def clamp_(input: _TensorLike, min: _Any = None, max: _Any = None) -> _Tensor:
-    """`clamp`, in place."""
+def clamp_(self: _Tensor, min: _Any = None, max: _Any = None) -> _Tensor:
+    """x kept between `min` and `max`."""
 def clamp_max_(input: _TensorLike, max: _Any) -> _Tensor:
     """`clamp_max`, in place."""
 def clamp_min_(input: _TensorLike, min: _Any) -> _Tensor:
     """`clamp_min`, in place."""
-def clip_(input: _TensorLike, min: _Any = None, max: _Any = None) -> _Tensor:
-    """`clip`, in place."""
+def clip_(self: _Tensor, min: _Any = None, max: _Any = None) -> _Tensor:
+    """x kept between `min` and `max`."""
 def conj_physical_(input: _TensorLike) -> _Tensor:
     """`conj_physical`, in place."""
 from wengert.functions.inplace_functions import detach_ as detach_
@@ -322,8 +322,8 @@ def reciprocal_(self: _Tensor) -> _Tensor:
     """`reciprocal`, in place."""
 def resize_as_(self: _Tensor, other: _Tensor, memory_format: _Any = None) -> _Tensor:
     """`resize_` to the shape of another tensor."""
-def round_(input: _TensorLike, *, decimals: builtins.int = 0) -> _Tensor:
-    """`round`, in place."""
+def round_(self: _Tensor, *, decimals: builtins.int = 0) -> _Tensor:
+    """x rounded to so many digits after the point."""
 def rsqrt_(input: _TensorLike) -> _Tensor:
     """`rsqrt`, in place."""
 def square_(self: _Tensor) -> _Tensor:

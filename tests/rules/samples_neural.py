@@ -26,6 +26,7 @@ from wengert.rules import alignment, convolution, indexing, neural, normalizatio
 
 _targets = integers(0, 2, 1, 2)
 _probabilities = between(0.25, 0.75)
+_SIGNS = np.array([[0.5, -1.5, 2.0], [-0.7, 1.2, -0.4]])
 
 ACTIVATIONS: dict[Any, list[Call]] = {
     neural.sigmoid: one(normal),
@@ -40,6 +41,9 @@ ACTIVATIONS: dict[Any, list[Call]] = {
         {"x": away_from_zero(2, 3), "slope": 2.0},
     ],
     neural.leaky_pull: [{"g": normal(2, 3), "at": away_from_zero(2, 3), "slope": 0.1}],
+    neural.prelu: [{"x": _SIGNS, "weight": w} for w in (_SIGNS[0], np.array([0.3]))],
+    neural.prelu_pull: [{"g": _SIGNS[::-1], "weight": np.array([0.3]), "at": _SIGNS}],
+    neural.below_zero: [{"g": _SIGNS[::-1], "at": _SIGNS}],
     neural.elu: [
         {"x": away_from_zero(2, 3), "alpha": 1.0, "scale": 1.0, "rate": 1.0},
         {"x": away_from_zero(3), "alpha": 0.7, "scale": 1.5, "rate": 0.5},

@@ -20,6 +20,7 @@ from wengert.autograd import forward
 from wengert.autograd.engine import mark_written
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
+from wengert.dispatch import ERRORS, QUIET
 from wengert.errors import InferenceError, InplaceError
 from wengert.history import modes
 from wengert.history.location import here
@@ -92,17 +93,24 @@ _WORTH_IT = 1 << 12
 """Of so many numbers a second array costs more than asking whether it is needed."""
 
 
-def write_by(x: Tensor, function: Any, name: str) -> Tensor:
-    """x = function(x), in place: a large array without history takes the result directly."""
+def write_by(x: Tensor, function: Any, name: str, *settings: Any) -> Tensor:
+    """x = function(x, *settings), in place: an array without history takes the result directly.
+
+    A small one does if the settings are numbers, which take long on their way to a recorder.
+    """
     array = x._array
-    if array.size >= _WORTH_IT and takes_out(array) and unrecorded(x) and 0 not in array.strides:
+    worth = settings or array.size >= _WORTH_IT
+    if worth and takes_out(array) and unrecorded(x) and 0 not in array.strides:
         straight = into(function)
         if straight is not None:
-            with np.errstate(all="ignore"):
-                straight(array, out=array)
+            before = ERRORS.set(QUIET)
+            try:
+                straight(array, *settings, out=array)
+            finally:
+                ERRORS.reset(before)
             mark_written(x, name)
             return x
-    return write(x, recorder(function), (), name)
+    return write(x, recorder(function), settings, name)
 
 
 def takes_out(array: Any) -> bool:

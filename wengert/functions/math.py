@@ -322,8 +322,19 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         return _clamped_by_tensors(input, min, max)
-    kind = dtypes.result_type(input._array, *(v for v in (min, max) if v is not None))
-    return _clip(cast(input, kind), min, max)
+    if not clips(input, min, max):
+        kind = dtypes.result_type(input._array, *(v for v in (min, max) if v is not None))
+        input = cast(input, kind)
+    return _clip(input, min, max)
+
+
+_REAL = int, float, type(None)
+"""Types of bounds that leave floats their dtype."""
+
+
+def clips(x: Tensor, min: Any, max: Any) -> bool:
+    """Whether `clamp` is np.clip as it is: of floats between Python's numbers."""
+    return x._array.dtype.kind == "f" and type(min) in _REAL and type(max) in _REAL
 
 
 def _clamped_by_tensors(input: Tensor, low: Any, high: Any) -> Any:

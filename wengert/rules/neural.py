@@ -14,8 +14,8 @@ import numpy as np
 
 from wengert.dispatch import ERRORS, QUIET, Function, as_array, primitive
 from wengert.errors import DtypeError
-from wengert.rules.blocks import EXACT
-from wengert.rules.elementwise import FEW, masked
+from wengert.rules.blocks import ENOUGH, EXACT, by_elements, many
+from wengert.rules.elementwise import FEW, at_least, at_most, clip, masked
 from wengert.rules.indexing import put_along_axis
 from wengert.rules.loops import as_lines, exact_loops, loopable
 from wengert.rules.reductions import softmax, tops
@@ -75,15 +75,14 @@ def _sigmoid(x: Any) -> Any:
 @primitive
 def relu(x: Any) -> Any:
     """max(x, 0); NaN stays NaN."""
-    if x.dtype is _FLOAT_32:  # first, and without looking up its zero: a tenth of a small relu
-        return np.maximum(x, _ZERO_32)
+    if x.dtype is _FLOAT_32 and not (type(x) is np.ndarray and x.size > ENOUGH):
+        return np.maximum(x, _ZERO_32)  # without looking up its zero: a tenth of a small relu
     if x.dtype.kind in "bc":
         raise DtypeError(f"relu is not defined for {x.dtype}: convert it, e.g. with x.float()")
-    return np.maximum(x, _ZERO.get(x.dtype, 0))
+    return at_least(x, _ZERO.get(x.dtype, 0))
 
 
-# NumPy's maximum is three times as slow into its own operand.
-INTO[relu] = lambda x, out: np.clip(x, 0, np.inf, out=out)
+INTO[relu] = lambda x, out: x.clip(0, math.inf, out)
 
 
 @primitive
@@ -194,8 +193,12 @@ def leaky_relu(x: Any, slope: float) -> Any:
 @primitive
 def leaky_pull(g: Any, at: Any, slope: float) -> Any:
     """`g` where at > 0, else slope * g."""
+    return _bent(g, at, slope)
+
+
+def _bent(x: Any, at: Any, slope: Any) -> Any:
     positive = at > 0
-    return masked(g, positive) + masked(slope * g, np.logical_not(positive))
+    return masked(x, positive) + masked(slope * x, np.logical_not(positive))
 
 
 elementwise(leaky_relu, lambda t, x, slope: leaky_pull(t, x, slope))
@@ -203,15 +206,54 @@ elementwise(leaky_pull, leaky_pull, name="LeakyReluBackward", constants=("at",))
 
 
 @primitive
+@implemented
+def prelu(x: Any, weight: Any) -> Any:
+    """x where x > 0, else weight * x: `leaky_relu` of a slope that is learned."""
+    return _bent(x, x, weight)
+
+
+@way(prelu, lambda x, weight: type(weight) is np.ndarray and weight.size == 1 and many(x, enough=ENOUGH))
+def _by_one_weight(x: Any, weight: Any) -> Any:
+    return by_elements(prelu.body, x, shared=[weight.reshape(()).astype(x.dtype)])  # type: ignore[attr-defined]
+
+
+@primitive
+def prelu_pull(g: Any, weight: Any, at: Any) -> Any:
+    """`g` where at > 0, else weight * g."""
+    return _bent(g, at, weight)
+
+
+@primitive
+def below_zero(g: Any, at: Any) -> Any:
+    """`g` unless at > 0, else 0."""
+    return masked(g, np.logical_not(at > 0))
+
+
+elementwise(
+    prelu,
+    lambda t, x, weight: prelu_pull(t, weight, x),
+    lambda t, x: below_zero(t * x, x),
+)
+elementwise(
+    prelu_pull,
+    lambda t, weight, at: prelu_pull(t, weight, at),
+    lambda t, g, at: below_zero(t * g, at),
+    name="PreluKernelBackward",
+    constants=("at",),
+)
+elementwise(below_zero, below_zero, constants=("at",))
+
+
+@primitive
 @in_single
 def elu(x: Any, alpha: float, scale: float, rate: float) -> Any:
     """scale * x where x > 0, else scale * alpha * (exp(rate * x) - 1): elu, selu and celu."""
-    return scale * np.maximum(x, 0) + (scale * alpha) * np.expm1(rate * np.minimum(x, 0))
+    return scale * at_least(x, 0) + (scale * alpha) * np.expm1(rate * at_most(x, 0))
 
 
 def _elu_slope(x: Any, alpha: float, scale: float, rate: float) -> Any:
     steep = scale * alpha * rate
-    slope = steep * np.exp(rate * np.minimum(x, 0))
+    slope = steep * np.exp(rate * at_most(x, 0))
     # With alpha = 1 there is no kink, and the formula holds on both sides.
     return slope if steep == scale else np.where(x > 0, scale, slope)
 
@@ -224,7 +266,7 @@ elementwise(elu, lambda t, x, alpha, scale, rate: t * _elu_slope(x, alpha, scale
 def softplus(x: Any, beta: float = 1.0, threshold: float = math.inf) -> Any:
     """log(1 + exp(beta x)) / beta, without overflow; x itself where beta x exceeds `threshold`."""
     z = beta * x
-    out = (np.maximum(z, 0) + np.log1p(np.exp(-np.absolute(z)))) / beta
+    out = (at_least(z, 0) + np.log1p(np.exp(-np.absolute(z)))) / beta
     return out if threshold == math.inf else np.where(z > threshold, x, out)
 
 
@@ -241,7 +283,7 @@ elementwise(softplus, lambda t, x, beta, threshold: t * _softplus_slope(x, beta,
 @in_single
 def log_sigmoid(x: Any) -> Any:
     """log(sigmoid(x)) = min(x, 0) - log(1 + exp(-|x|)), without overflow."""
-    return np.minimum(x, 0) - np.log1p(np.exp(-np.absolute(x)))
+    return at_most(x, 0) - np.log1p(np.exp(-np.absolute(x)))
 
 
 elementwise(log_sigmoid, lambda t, x: t * sigmoid(-x))
@@ -250,7 +292,7 @@ elementwise(log_sigmoid, lambda t, x: t * sigmoid(-x))
 @primitive
 def hardtanh(x: Any, low: float, high: float) -> Any:
     """x, cut off below `low` and above `high`; constant at both bounds."""
-    return np.clip(x, low, high)
+    return clip(x, low, high)
 
 
 @primitive
@@ -270,7 +312,7 @@ def huber(d: Any, bound: float) -> Any:
     of which an infinite one would make a NaN.
     """
     size = np.absolute(d)
-    near = np.minimum(size, bound)
+    near = at_most(size, bound)
     return near * (size - 0.5 * near)
 
 
@@ -303,13 +345,13 @@ elementwise(shrink_pull, shrink_pull, name="HardshrinkBackward", constants=("at"
 @primitive
 def hardsigmoid(x: Any) -> Any:
     """min(max(x + 3, 0), 6) / 6."""
-    return np.clip(x + 3, 0, 6) / 6
+    return clip(x + 3, 0, 6) / 6
 
 
 @primitive
 def hardswish(x: Any) -> Any:
     """x hardsigmoid(x)."""
-    return x * (np.clip(x + 3, 0, 6) / 6)
+    return x * (clip(x + 3, 0, 6) / 6)
 
 
 elementwise(hardsigmoid, lambda t, x: masked(t / 6, np.absolute(x) < 3))
@@ -486,7 +528,7 @@ def margins(x: Any, target: Any, margin: float, p: int) -> Any:
 
 def _over_margin(x: Any, target: Any, margin: float) -> Any:
     own = np.arange(len(target)), target
-    over = np.maximum(x - (x[own] - margin)[:, None], 0)
+    over = at_least(x - (x[own] - margin)[:, None], 0)
     over[own] = 0
     return over
 
@@ -571,7 +613,7 @@ general(
 def bernoulli_loss(x: Any, b: Any) -> Any:
     """-(b log x + (1 - b) log(1 - x)), each logarithm at least -100, and so finite."""
     with np.errstate(divide="ignore"):
-        yes, no = np.maximum(np.log(x), -100), np.maximum(np.log1p(-x), -100)
+        yes, no = at_least(np.log(x), -100), at_least(np.log1p(-x), -100)
     return (b - 1) * no - b * yes
 
 
@@ -583,7 +625,7 @@ def _odds(x: Any) -> Any:
 elementwise(
     bernoulli_loss,
     # At 0 and 1 the denominator counts as 1e-12: the slope is steep, and finite.
-    lambda t, x, b: t * (x - b) / np.maximum(x * (1 - x), 1e-12),
+    lambda t, x, b: t * (x - b) / at_least(x * (1 - x), 1e-12),
     lambda t, x: t * _odds(x),
     name="BinaryCrossEntropy",
     promotes=False,

@@ -332,7 +332,7 @@ class Methods:
     def clamp(self, min: _Any = None, max: _Any = None, *, out: _Out | None = None) -> _Tensor:
         """x kept between `min` and `max`, numbers or tensors; one may be left out."""
     def clamp_(self, min: _Any = None, max: _Any = None) -> _Tensor:
-        """`clamp`, in place."""
+        """x kept between `min` and `max`."""
     def clamp_max(self, max: _Any, *, out: _Out | None = None) -> _Tensor:
         """The smaller of x and a bound."""
     def clamp_max_(self, max: _Any) -> _Tensor:
@@ -344,7 +344,7 @@ class Methods:
     def clip(self, min: _Any = None, max: _Any = None, *, out: _Out | None = None) -> _Tensor:
         """x kept between `min` and `max`, numbers or tensors; one may be left out."""
     def clip_(self, min: _Any = None, max: _Any = None) -> _Tensor:
-        """`clip`, in place."""
+        """x kept between `min` and `max`."""
     def clone(self, *, memory_format: _Any = None) -> _Tensor:
         """A copy, recorded: gradients flow through it."""
     def compress(self, condition: _TensorLike, axis: _Any = None) -> _Tensor: ...
@@ -1055,7 +1055,7 @@ class Methods:
     def round(self, *, decimals: builtins.int = 0, out: _Out | None = None) -> _Tensor:
         """Rounded to the nearest, halves to even; `decimals` digits after the point."""
     def round_(self, *, decimals: builtins.int = 0) -> _Tensor:
-        """`round`, in place."""
+        """x rounded to so many digits after the point."""
     def rsqrt(self, *, out: _Out | None = None) -> _Tensor:
         """1 / sqrt(x)."""
     def rsqrt_(self) -> _Tensor:

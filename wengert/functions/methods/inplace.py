@@ -83,6 +83,23 @@ def pow_(self: Tensor, exponent: Any) -> Tensor:
     return write_elementwise(self, np.power, exponent, "pow_")
 
 
+def clamp_(self: Tensor, min: Any = None, max: Any = None) -> Tensor:
+    """x kept between `min` and `max`."""
+    if math.clips(self, min, max) and not (min is None and max is None):
+        return inplace.write_by(self, np.clip, "clamp_", min, max)
+    return _clamp(self, min, max)
+
+
+def round_(self: Tensor, *, decimals: int = 0) -> Tensor:
+    """x rounded to so many digits after the point."""
+    if decimals == 0 and self._array.dtype.kind == "f":
+        return inplace.write_by(self, np.rint, "round_")
+    return _round(self, decimals=decimals)
+
+
+_clamp, _round = composed(math.clamp, "clamp_"), composed(math.round, "round_")
+
+
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Make this tensor hold the values of another, cast and broadcast.
 
@@ -238,8 +255,8 @@ def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor
 WRITTEN: dict[Any, str] = {
     special: "igamma igammac logit mvlgamma xlogy",
     math: """
-        addcdiv addcmul clamp clamp_max clamp_min clip conj_physical divide float_power frac
-        heaviside ldexp lerp nan_to_num nextafter round rsqrt sgn sign
+        addcdiv addcmul clamp_max clamp_min conj_physical divide float_power frac
+        heaviside ldexp lerp nan_to_num nextafter rsqrt sgn sign
     """,
     reductions: "cumprod cumsum renorm",
     shapes: "tril triu",
@@ -280,7 +297,8 @@ class InplaceMethods:
     trunc_ = single(np.trunc, "trunc_")
     fix_ = single(np.trunc, "fix_")
 
-    pow_ = pow_
+    pow_, round_ = pow_, round_
+    clamp_ = clip_ = clamp_
 
     __iand__ = _constant(comparison.bitwise_and, "bitwise_and_")
     __ior__ = _constant(comparison.bitwise_or, "bitwise_or_")

@@ -200,9 +200,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"{weight._array.size} and channel size = {channels}."
             )
         weight = weight[(slice(None), *(None,) * (input.ndim - 2))]
-    positive = input._array > 0
-    # The product is of negative numbers alone: an infinite weight is nothing to the others.
-    return where(positive, input, weight * where(positive, 1, input))
+    return apply(neural.prelu, input, weight)
 
 
 @of_tensors(1)
