@@ -189,7 +189,7 @@ def keeps_its_promise(meter: Meter, program: Program) -> str:
                 return f"within {allowed:,}: {told}"
             outcome(call, given)
             taken = meter.held() - before + meter.peak(lambda call=call: outcome(call, given))
-            results = 3 * sum(a.nbytes for a in known)
+            results = 4 * sum(a.nbytes for a in known)  # before, these, copies, and a cotangent
             if taken > allowed + SLACK + results:
                 return f"took {taken:,} bytes within {allowed:,}: {compiled[0].explain().memory}"
     return ""
