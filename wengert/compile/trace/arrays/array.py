@@ -451,7 +451,7 @@ def _are_half(values: Any) -> bool:
     """Whether the arrays of floating-point numbers among some values are of one such dtype."""
     kinds = set()
     for x in arrays_in(values):
-        if dtypes.is_inexact(x.dtype):
+        if dtypes.is_number(x.dtype) and dtypes.is_inexact(x.dtype):
             if not dtypes.is_half(x.dtype):
                 return False  # at the first, as nearly always: this is asked of each call
             kinds.add(x.dtype)

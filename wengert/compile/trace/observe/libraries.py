@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import operator
 import os
+import re
 import sys
 import types
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
+
+BUILTIN = (BuiltinMethodType, type(re.compile("").match))
+"""Of C's functions and methods; Python has no name for the type of those that know their class."""
 
 SLOTS = (types.WrapperDescriptorType, types.MethodWrapperType)
 
 PLAIN_CALLABLES = frozenset(
     {
         FunctionType,
-        types.BuiltinFunctionType,
+        *BUILTIN,
         types.MethodDescriptorType,
         types.ClassMethodDescriptorType,
         *SLOTS,
@@ -23,7 +27,7 @@ PLAIN_CALLABLES = frozenset(
 )
 """Kinds of callables with no attributes of their own that would matter, and object's hash."""
 
-BOUND = (MethodType, BuiltinMethodType, types.MethodWrapperType)
+BOUND = (MethodType, *BUILTIN, types.MethodWrapperType)
 
 DUNDERS = frozenset(
     f"__{verb}{noun}__" for verb in ("get", "set", "del") for noun in ("attr", "item")

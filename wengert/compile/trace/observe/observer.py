@@ -358,6 +358,7 @@ class Observer(Calls):
             return
         if type(owner) is super:
             put, owner = functools.partial(_put_past, owner, put), receiver(owner)
+        self._tell(self.before_write, kind, owner)
         before = (self.kept_attribute if kind == "attribute" else own_item)(owner, key)
         if isinstance(owner, CONTAINERS) and kind == "item":
             held = contents(owner)

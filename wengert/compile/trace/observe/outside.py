@@ -59,6 +59,9 @@ class Outside:
         """What the program is to see: the value itself, or what stands for it."""
         return read.value
 
+    def before_write(self, kind: str, owner: Any) -> None:
+        """The program is about to write an attribute or an item of an object from outside."""
+
     def on_write(self, write: Write) -> None:
         pass
 
@@ -217,7 +220,7 @@ class Outside:
                         self._read_contents(value)
                     else:
                         within.add(id(value))
-            elif type(value) is BuiltinMethodType and isinstance(value.__self__, CONTAINERS):
+            elif isinstance(value, BuiltinMethodType) and isinstance(value.__self__, CONTAINERS):
                 if id(value.__self__) in self.origins:
                     self._read_contents(value.__self__)
                     self._tell(self.lent_out, value.__self__)

@@ -12,12 +12,13 @@ import gc
 import inspect
 import threading
 from collections.abc import Iterable, Iterator
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from wengert.compile.trace.observe import rewrite
+from wengert.compile.trace.observe.libraries import BUILTIN
 from wengert.compile.trace.observe.objects import ATOMS, held_in
 from wengert.compile.trace.observe.users import is_of_user
 from wengert.history import forks
@@ -149,7 +150,7 @@ def functions_behind(value: Any, known: dict[int, tuple[Any, int]]) -> Iterator[
         level = parts
 
 
-_LEADING_NOWHERE = {*ATOMS, np.ndarray, Tensor, BuiltinFunctionType, ModuleType}
+_LEADING_NOWHERE = {*ATOMS, np.ndarray, Tensor, *BUILTIN, ModuleType}
 _PLAIN_CONTAINERS = frozenset({dict, list, tuple, set})
 _ARRAYS = np.ndarray, Tensor
 

@@ -175,6 +175,9 @@ class Asking(Observer):
             self._changed(owner, was)
             if result is not None:
                 self._read_contents(owner)
+        around = _owner(callee)
+        if not (around is None or is_itself(around) or self.is_outside(around)):
+            self.refuse(f"a {type(around).__name__} that is made inside changes what is outside")
         self.effects.append((None, (callee, "__call__", args, named)))
         return result
 
@@ -270,6 +273,9 @@ class Asking(Observer):
 
     def _guard_held(self, x: Any, known: set[int]) -> None:
         """All that an object holds becomes a condition."""
+
+    def refuse(self, what: str) -> Any:
+        """No program can do something again."""
 
     def real(self, x: Any) -> Any:
         """An array from outside, in the place of what stands for it."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import io
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
@@ -24,6 +25,7 @@ from wengert.compile.trace.observe.objects import (
     behind,
     contents,
     dictionary_of,
+    fill,
     name_of,
     own_attribute,
     same,
@@ -69,13 +71,13 @@ from wengert.tensor import Tensor
 
 @dataclass(slots=True)
 class LibraryRead:
-    """What the library reads of something outside: what it held, itself and its containers, what
-    it is in words, and the user's line.
+    """What the library reads of something outside: what it held, what puts that back, what it is
+    in words, and the user's line.
     """
 
     place: Contents | State
     held: Any
-    containers: list[tuple[Any, tuple[Any, ...]]]
+    undo: list[Callable[[], Any]]
     words: str
     line: Any
 
@@ -247,6 +249,7 @@ class Reads(Iterating):
         kept = _mapping_behind(owner)
         if kept is not None:
             self._note_contents(kept)
+            self._note_library_read(Contents(kept), str(State(owner)))
         elif isinstance(owner, ContextVar) and name_of(callee) == "get":
             pass  # its answer is a condition, and asking changes nothing
         elif isinstance(owner, Iterator) and not isinstance(owner, io.IOBase):
@@ -365,13 +368,13 @@ class Reads(Iterating):
         key = key_of(place)
         known = self.library_read.get(key)
         if known is None:
-            containers: list[tuple[Any, tuple[Any, ...]]] = []
+            undo: list[Callable[[], Any]] = []
             if isinstance(place, Contents):
                 held: Any = self.held_before(place.container)
-                containers.append((place.container, held))
+                undo.append(functools.partial(fill, place.container, held))
             else:
-                held = held_by(place.owner, containers)
-            known = LibraryRead(place, held, containers, words or str(place), here())
+                held = held_by(place.owner, undo)
+            known = LibraryRead(place, held, undo, words or str(place), here())
             self.library_read[key] = known
         elif same(self._now(place), known.held):
             known.line = here()

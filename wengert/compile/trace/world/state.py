@@ -7,9 +7,12 @@ C keeps to itself that which pickle would be told.
 
 from __future__ import annotations
 
+import copy
 import copyreg
+import functools
+import operator
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -21,8 +24,11 @@ from wengert.compile.trace.observe.objects import (
     ATOMS,
     CHANGEABLE,
     CONTAINERS,
+    UNCHANGEABLE,
     Held,
     contents,
+    fill,
+    has_method,
     held_in,
     own_attribute,
     static,
@@ -49,18 +55,41 @@ def is_itself(x: Any) -> bool:
     return type(x) in ATOMS or isinstance(x, (*_ITSELF, *DECIDING, *SETTINGS, *KNOWING))
 
 
-def held_by(x: Any, changeable: list[tuple[Any, tuple[Any, ...]]] | None = None) -> Any:
+def held_by(x: Any, undo: list[Callable[[], Any]] | None = None) -> Any:
     """What an object holds; None if that cannot be seen.
 
-    A list is given all containers that can be changed, with what each contains.
+    A list is given what puts it back, of each part that can be changed.
     """
     seen: dict[int, tuple[int, Any]] = {}
     held = _held(x, seen)
-    if changeable is not None:
+    if undo is not None:
         known = [part for _, part in seen.values()]
         known += [own for part in known if type(own := getattr(part, "__dict__", None)) is dict]
-        changeable += [(part, contents(part)) for part in known if isinstance(part, CHANGEABLE)]
+        undo += filter(None, map(putting_back, known))
     return None if type(held) is Held and held.names == (HIDDEN,) else held
+
+
+def putting_back(x: Any) -> Callable[[], Any] | None:
+    """What makes an object hold again what itself holds now; None where it cannot be changed, or
+    only by its attributes.
+    """
+    if isinstance(x, CHANGEABLE):
+        return functools.partial(fill, x, contents(x))
+    if isinstance(x, UNCHANGEABLE) or is_itself(x):
+        return None
+    if has_method(type(x), "__setitem__") and _is_memory(x):
+        return functools.partial(operator.setitem, x, slice(None), copy.copy(x[:]))
+    told, tell = (static(type(x), name) for name in ("__getstate__", "__setstate__"))
+    if told is static(object, "__getstate__") or tell is None or type(tell) is FunctionType:
+        return None
+    return functools.partial(x.__setstate__, x.__getstate__())
+
+
+def _is_memory(x: Any) -> bool:
+    try:
+        return not memoryview(x).readonly
+    except TypeError:
+        return isinstance(x, np.ndarray)  # of objects
 
 
 HIDDEN = "hidden"

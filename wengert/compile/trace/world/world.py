@@ -29,6 +29,7 @@ from wengert.compile.trace.observe.objects import (
     CONTAINERS,
     contents,
     fill,
+    has_method,
     same,
     static,
 )
@@ -411,6 +412,12 @@ class World(Reads):
             return getattr(owner, name, MISSING)
         return super().kept_attribute(owner, name) if home is None else home[name]
 
+    def before_write(self, kind: str, owner: Any) -> None:
+        """What cannot be put back is not written."""
+        written = kind == "item" and has_method(type(owner), "__setitem__")
+        if written and not isinstance(owner, CONTAINERS):
+            self.refuse(f"an item of a {type(owner).__name__} from outside is set")
+
     def on_write(self, write: Write) -> None:
         if self.returned:
             raise TracingError(
@@ -458,8 +465,6 @@ class World(Reads):
             return Item(owner, key)
         if isinstance(owner, list) and isinstance(key, int) and write.after is not MISSING:
             return self._element(owner, key)
-        if not isinstance(owner, CONTAINERS):
-            self.refuse(f"an item of a {type(owner).__name__} from outside is set")
         return None
 
     # ---- the end --------------------------------------------------------------------------------
@@ -501,8 +506,8 @@ class World(Reads):
     def put_back(self) -> None:
         """Make the world what it was before the trace."""
         for read in [*self._changed_by_library()]:
-            for container, held in read.containers:
-                fill(container, held)
+            for put in read.undo:
+                put()
         self.library_read = {}
         self.explained.clear()
         if rewrite.THREAD.observer is self:  # an interrupt came while it was taken away
