@@ -173,6 +173,22 @@ def test_rows_that_read_others_together_are_together_in_a_part():
     assert cut.parts == 5
 
 
+def test_products_that_are_cut_alike_share_the_function_of_a_part():
+    # Each had a copy: the same layers of a network were compiled as often as there were layers.
+    f4, module = np.dtype("f4"), ir.Module("parts")
+    at = lambda number, shape: Layout(Place("input", number), shape, (shape[1], 1), f4)
+    tasks = []
+    for first in (0, 3):
+        shapes = (256, 128), (128, 256), (256, 256)
+        a, b, out = (at(first + k, shape) for k, shape in enumerate(shapes))
+        tasks.append(parts.product_in_parts(module, Multiply(a, b, out)))
+    wide = parts.product_in_parts(
+        module, Multiply(at(0, (256, 128)), at(1, (128, 512)), at(2, (256, 512)))
+    )
+    assert tasks[0] == tasks[1]
+    assert wide[0] is not tasks[0][0]
+
+
 def test_several_callers_at_once():
     # Only one of them can have the pool; the others do their parts alone.
     f, args = CASES["elements"]

@@ -311,6 +311,27 @@ def test_erf_in_float32_is_within_four_units_in_the_last_place():
     assert away.max() <= 4
 
 
+@pytest.mark.parametrize("char", "?bhilqfdBHIL")
+def test_erf_of_one_number_is_as_scipys(char):
+    for number in (0, 1, 0.3, -2, np.inf, np.nan):
+        if char in "fd" or number in (0, 1):
+            x = np.array([number]).astype(char)
+            value, known = neural.erf(x), special.erf(x)
+            assert (value.dtype, value.shape) == (known.dtype, known.shape)
+            np.testing.assert_allclose(value, known, rtol=1e-7 if char == "f" else 1e-15)
+
+
+def test_gelu_does_not_import_scipys_functions():
+    # They take 0.2 s, and were asked once what becomes of integers: a tenth of GPT's first call.
+    script = (
+        "import sys, wengert as wg\n"
+        "x, g = wg.ones(4000, requires_grad=True), wg.nn.functional.gelu\n"
+        "g(x).sum().backward(); wg.compile(lambda x: g(x))(x)\n"
+        "assert 'scipy.special' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
 @pytest.mark.filterwarnings("error")
 def test_erf_in_float32_at_its_ends():
     ends = np.array([np.inf, -np.inf, 3e38, -3e38, 0, -0.0, np.nan, 1e-45], np.float32)

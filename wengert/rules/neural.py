@@ -134,6 +134,13 @@ def _erf_in_float32(x: Any) -> Any:
     return np.tanh(y, out=y)
 
 
+@way(erf, lambda x: type(x) is np.ndarray and x.shape == (1,) and x.dtype.char in "?bhilqfd")
+def _erf_of_one(x: Any) -> Any:
+    # SciPy's takes 0.2 s to import, which gelu's first call would wait for only to be told that
+    # integers become floating point.
+    return np.array([math.erf(x[0])], x.dtype if x.dtype.kind == "f" else np.float64)
+
+
 elementwise(sigmoid, lambda t, y: t * (y * (1 - y)), names="sigmoid", doc="1 / (1 + exp(-x)).")
 elementwise(relu, lambda t, y: threshold_pull(t, y), names="relu", doc="max(x, 0).")
 elementwise(threshold_pull, threshold_pull, name="ThresholdBackward", constants=("at",))

@@ -26,6 +26,9 @@ from wengert.compile.program.operations import check, supposes
 
 INLINED = 6000
 """Instructions of steps that may become part of the body."""
+LONG = 128
+"""Steps above which a body that runs once only calls them: that takes them no longer, and LLVM
+needs not look at what comes between."""
 SHARED = 12
 """Instructions of a function from which on several steps of a body that runs once call it."""
 
@@ -47,6 +50,7 @@ class _Body:
         self, builder: Any, plan: Plan, first: int, timed: bool = False, alone: bool = False
     ) -> None:
         self.runs_once = builder.function.name == NAME
+        self.long = self.runs_once and len(plan.steps) > LONG
         self.timed = timed
         self.alone = alone
         self.numbers = {
@@ -63,7 +67,10 @@ class _Body:
 
     def emit(self) -> None:
         steps = self.plan.steps
-        for slot in sorted({self.table.slot(p) for step in steps for p in step.places}):
+        slots = {self.table.slot(p) for step in steps for p in step.places}
+        # A long body reads an address where it needs it, as there are more of them than registers;
+        # apart from the arena's, which nearly all steps need.
+        for slot in sorted(slots & {self.table.arena} if self.long else slots):
             self.bases[slot] = self._entry(slot)
         calls = [s for s in steps if isinstance(s, Call) and not is_native(s)]
         most = max((len(s.arrays) for s in calls), default=0)
@@ -103,6 +110,12 @@ class _Body:
         several steps share stays one function, unless the body is a loop's: there steps that
         follow each other have their arrays in registers.
         """
+        if self.long:
+            for x in self.called:
+                x.callee.attributes.discard("alwaysinline")
+            for attribute in ("noinline", "optnone"):
+                self.function.attributes.add(attribute)
+            return
         inlined = [x for x in self.called if "alwaysinline" in x.callee.attributes]
         weighed = [(functions.weight(x.callee), x) for x in inlined]
         times = Counter(id(x.callee) for x in inlined)
@@ -123,7 +136,8 @@ class _Body:
         return self.builder.load(at, typ=POINTER, align=8)
 
     def _at(self, place: Place) -> Any:
-        base = self.bases[self.table.slot(place)]
+        slot = self.table.slot(place)
+        base = self.bases[slot] if slot in self.bases else self._entry(slot)
         if place.offset == 0:
             return base
         return self.builder.gep(base, [I64(place.offset)], inbounds=True, source_etype=BYTE)

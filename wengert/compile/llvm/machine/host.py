@@ -38,18 +38,10 @@ from wengert.history.uncollected import uncollected
 
 LEVEL = 2
 """How hard LLVM tries when it chooses instructions and registers, 0 to 3."""
-PASSES = (
-    "always_inliner",
-    "sroa",
-    "simplify_cfg",
-    "instruction_combine",
-    "new_gvn",
-    "dead_store_elimination",
-    "simplify_cfg",
-)
+PASSES = "always_inliner", "sroa", "instruction_combine", "simplify_cfg"
 """What is done before that. Loops are written with vectors, hoisted and unrolled already, so most
-of LLVM's usual pipeline finds nothing: it took four times as long, for code that was no faster."""
-FEW = PASSES[:3]
+of LLVM's usual pipeline finds nothing: values known before, or stored for nothing, neither."""
+FEW = "always_inliner", "sroa", "simplify_cfg"
 """Enough for code that reads objects and calls functions: the others make it no faster."""
 
 # llvmlite fills a table of characters when it first writes a text, and other threads that write

@@ -25,6 +25,7 @@ from wengert.compile.llvm.nests import loops, pieces
 from wengert.compile.llvm.nests.schedule import cost
 from wengert.compile.plan.kernel import Access, Index, Kernel, Load, Operation, Reduce, Store
 from wengert.compile.plan.plan import Multiply
+from wengert.history.cache import digest
 
 WORTH = 1 << 15
 """Operations on vectors from which on a kernel is cut: waking a thread takes as long as some ten
@@ -327,8 +328,11 @@ def _slice(step: Multiply, axis: int, size: int) -> tuple[Multiply, list[int]]:
 
 
 def _task(module: ir.Module, cut: Cut, function: ir.Function, final: ir.Function) -> ir.Function:
-    """Do part k of what lies at some addresses."""
-    name = module.get_unique_name(f"part of {function.name}")
+    """Do part k of what lies at some addresses; steps that are cut alike share the function."""
+    key = digest(repr((cut, final.name)).encode(), 8).hex()
+    name = f"part of {function.name} {key}"
+    if name in module.globals:
+        return module.globals[name]
     task, b = internal(module, name, threads.WORK.return_type, threads.WORK.args, "noinline")
     addresses, k = task.args
     given = []
