@@ -179,6 +179,29 @@ def test_a_loop_keeps_the_states_that_its_derivative_reads_and_runs_once():
     assert rewind.args[-1] is until.outputs[-1]
 
 
+def optimized(compiled):
+    module = ir.Module("test")
+    body.define(module, plan(compiled.program, backend()))
+    machine = host.optimized(str(module))
+    return next(f for f in machine.functions if not f.is_declaration)
+
+
+def test_a_derivative_that_reads_no_states_runs_the_loop_once():
+    # Its iterations ran again, for states that nobody asked for.
+    def f(x):
+        body = lambda state: (state[0] + 1, 0.5 * state[1] + 1 / (2.0 + state[0]))
+        return wg.while_loop(lambda state: state[0] < 5, body, (0, x))[1]
+
+    counts = []
+    for function in (f, wg.value_and_grad(f)):
+        compiled = wg.compile(function)
+        compiled(1.0)
+        instructions = [i for block in optimized(compiled).blocks for i in block.instructions]
+        counts.append(sum(i.opcode == "fdiv" for i in instructions))
+    assert counts[0] == counts[1] > 0
+    assert compiled(1.0)[1] == 0.5**5
+
+
 def test_a_body_that_writes_outside_is_told_what_a_while_loop_can_do():
     # It was told to give the loop unroll=True, which a while_loop does not take.
     seen = []
@@ -202,10 +225,7 @@ def test_small_loops_and_branches_run_in_registers():
 
     compiled = wg.compile(search)
     compiled(np.ones(2))
-    module = ir.Module("search")
-    body.define(module, plan(compiled.program, backend()))
-    machine = host.optimized(str(module))
-    (function,) = (f for f in machine.functions if not f.is_declaration)
+    function = optimized(compiled)
     last = list(function.blocks)[-1]  # behind the loop
     stores = [i for block in function.blocks for i in block.instructions if i.opcode == "store"]
     assert len(stores) == sum(i.opcode == "store" for i in last.instructions) == 2

@@ -151,31 +151,37 @@ class Choose:
         return tuple(results) if len(results) != 1 else results[0]
 
 
-ROOM = 1 << 21
-"""Bytes for the states of the first iterations that a loop of unknown length keeps: what a core's
-second cache holds, or twice that."""
+ROOM = 1 << 24
+"""Bytes for the states of the first iterations that a loop of unknown length keeps. What of it no
+loop reaches is no memory, but an address."""
+TIGHT = 1 << 21
+"""The same within a budget: what a core's second cache holds, or twice that."""
 
 
 FEW = 16
 """Of fewer states than that none are kept."""
 
 
-def room(state: list[Value], kinds: int = 0) -> int:
+def room(state: list[Value], kinds: int | None) -> int:
     """How many states of this kind are kept; none if they are large.
 
-    They are fewer, the more kinds of blocks a budget asks for.
+    Within a budget they are fewer, the more kinds of blocks that asks for.
     """
-    rows = _fitting(state, kinds)
+    rows = ROOM // _bytes(state) if kinds is None else _tight(state, kinds)
     return rows if rows >= FEW else 0
 
 
 def limit(state: list[Value], kinds: int) -> int:
     """How many states the derivative of a loop of unknown length has within a budget."""
-    return max(_fitting(state, kinds), FEW >> kinds, 2)
+    return max(_tight(state, kinds), FEW >> kinds, 2)
 
 
-def _fitting(state: list[Value], kinds: int) -> int:
-    return (ROOM >> 5 * kinds) // max(sum(v.nbytes for v in state), 1)
+def _tight(state: list[Value], kinds: int) -> int:
+    return (TIGHT >> 5 * kinds) // _bytes(state)
+
+
+def _bytes(state: list[Value]) -> int:
+    return max(sum(v.nbytes for v in state), 1)
 
 
 class _Kept:

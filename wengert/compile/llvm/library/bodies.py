@@ -353,8 +353,9 @@ class _Rewinding:
     def _known(self) -> tuple[V, dict[int, V]]:
         """Whether all states that the last loop reads were kept, and where."""
         blocks, n = self.rewind.blocks, len(self.rewind.blocks)
-        if not blocks or not self.sweeps[-1].reads <= set(blocks):
-            return ir.Constant(ir.IntType(1), 0), {}
+        reads = self.sweeps[-1].reads
+        if not blocks or not reads <= set(blocks):
+            return ir.Constant(ir.IntType(1), not reads), {}
         rows = min(x.shape[0] for x in self.frame.step.statement.args[-n:])
         known = self.b.icmp_unsigned("<=", self.length, I64(rows))
         return known, dict(zip(blocks, self.frame.inputs[-n:], strict=True))

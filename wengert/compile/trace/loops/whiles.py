@@ -91,7 +91,7 @@ class Sweep:
         if k not in self.kept:
             function: Any = self.statement.function
             v, trace = self.carries[k], self.loop.scope.trace
-            function.rows = rows = room(self.carries, trace.kinds)
+            function.rows = rows = _room(trace, self.carries)
             trace.longest = max(trace.longest, rows)
             self.kept[k] = Value((rows, *v.shape), v.dtype)
             function.keeps.append(k)
@@ -314,6 +314,10 @@ def _connect(chain: list[Sweep], own: Recorded, initial: list[Any]) -> list[tupl
     return [key for p, key in befores.items() if p in own.found]
 
 
+def _room(trace: Trace, state: list[Value]) -> int:
+    return room(state, trace.kinds if trace.budgeted else None)
+
+
 def _blocks(trace: Trace, chain: list[Sweep], read: set[Value]) -> dict[int, Value]:
     """Those parts of states before that are read, if the first ones of all of them are kept.
 
@@ -324,7 +328,7 @@ def _blocks(trace: Trace, chain: list[Sweep], read: set[Value]) -> dict[int, Val
     for number, (sweep, k) in enumerate(numbered):
         if sweep.carries[k] in read:
             beside = any(s is sweep.statement for s in trace.program.statements)
-            if not beside or not room(sweep.carries, trace.kinds):
+            if not beside or not _room(trace, sweep.carries):
                 return {}
             blocks[number] = sweep.carries[k]
     for number in blocks:
