@@ -39,3 +39,7 @@ def test_variables_say_what_they_hold(path):
 def test_only_arrays_are_plain(path):
     text = " ".join(path.read_text(encoding="utf-8").split())
     assert re.findall(r"(?<!/)\bplain\b(?!(?: #)?(?: NumPy)?(?: #)? (?:array|NumPy))", text) == []
+
+
+def test_a_docstring_says_what_a_thing_is_and_not_that_it_is_the_same():
+    assert [path for path in FILES if '"""The same' in path.read_text(encoding="utf-8")] == []

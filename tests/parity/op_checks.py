@@ -56,7 +56,7 @@ LIBRARIES: tuple[Any, Any] = (torch, wg)
 
 
 def forward(s: Sample) -> None:
-    """The same numbers."""
+    """Numbers agree."""
     alike(*(unique(side, s, result) for side, result in enumerate(s.results)))
 
 
@@ -73,7 +73,7 @@ def alike(theirs: Any, ours: Any) -> None:
 
 
 def dtype(s: Sample) -> None:
-    """The same dtypes, shapes and whether they are tracked."""
+    """Dtypes and shapes agree, and what is tracked."""
     for y, z in zip(*map(tensors, s.results), strict=True):
         there, here = (
             (str(t.dtype).replace("torch.", ""), tuple(t.shape), t.requires_grad) for t in (y, z)
@@ -202,7 +202,7 @@ def tangents(side: int, s: Sample) -> list[tuple[Any, tuple[int, ...]]]:
 
 
 def replaced(x: Any, change: Callable[[Any], Any]) -> Any:
-    """The same with every tensor changed."""
+    """A container with every tensor in it changed."""
     if isinstance(x, (torch.Tensor, wg.Tensor)):
         return change(x)
     if isinstance(x, (list, tuple)) and not isinstance(x, (torch.Size, wg.Size)):

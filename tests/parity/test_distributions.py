@@ -30,7 +30,7 @@ def outcome(call):
 
 
 def both(sample, ask, gradients=True):
-    """The same question to wengert's distribution and to PyTorch's, with gradients."""
+    """What wengert's distribution and PyTorch's answer to one question, with gradients."""
     answers = []
     for module in (wg, torch):
         parameters = sample.parameters(module, requires_grad=gradients)

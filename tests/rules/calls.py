@@ -62,7 +62,7 @@ def arrays_of(rule: Rule, call: Call) -> Arrays:
 
 
 def with_arrays(rule: Rule, call: Call, arrays: list[Any]) -> Call:
-    """The same call with other arrays in its places."""
+    """A call with other arrays in its places."""
     for place, array in zip(places(rule, call), arrays, strict=True):
         call = place.replaced(call, array)
     return call

@@ -20,7 +20,7 @@ _random = np.random.default_rng(1964)
 
 
 def fixed(array: Any) -> np.ndarray:
-    """The same array, read-only."""
+    """An array, made read-only."""
     array = np.asarray(array)
     array.flags.writeable = False
     return array
@@ -72,7 +72,7 @@ unit_interval = both_signs(between(0.1, 0.8))
 
 
 def scattered(draw: Draw, *shape: int) -> np.ndarray:
-    """The same kind of data, not contiguous in memory and with a negative stride."""
+    """Data that are not contiguous in memory, with a negative stride."""
     return fixed(draw(*(2 * n for n in shape))[tuple(slice(None, None, -2) for _ in shape)])
 
 

@@ -44,7 +44,7 @@ def forward(f: Function, directions: list[np.ndarray]) -> Function:
 
 
 def reverse(f: Function, directions: list[np.ndarray]) -> Function:
-    """The same, by reverse mode."""
+    """What `forward` gives, by reverse mode."""
     return lambda xs: scalar(directions, wg.grad(f)(xs))
 
 

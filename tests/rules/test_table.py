@@ -228,7 +228,7 @@ def test_numpy_scalars_stand_for_0d_cotangents(rule: Rule, call: Call) -> None:
 
 
 def _strided(x: np.ndarray) -> np.ndarray:
-    """The same numbers, with gaps between them and the last dimension outermost."""
+    """Numbers with gaps between them, the last dimension outermost."""
     wide = np.zeros((*x.T.shape, 2), x.dtype)
     wide[..., 1] = x.T
     return wide[..., 1].T
