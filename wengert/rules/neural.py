@@ -219,7 +219,11 @@ def prelu(x: Any, weight: Any) -> Any:
     return _bent(x, x, weight)
 
 
-@way(prelu, lambda x, weight: type(weight) is np.ndarray and weight.size == 1 and many(x, enough=ENOUGH))
+def _is_one(weight: Any) -> bool:
+    return type(weight) is np.ndarray and weight.size == 1
+
+
+@way(prelu, lambda x, weight: _is_one(weight) and many(x, enough=ENOUGH))
 def _by_one_weight(x: Any, weight: Any) -> Any:
     return by_elements(prelu.body, x, shared=[weight.reshape(()).astype(x.dtype)])  # type: ignore[attr-defined]
 

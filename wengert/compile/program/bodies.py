@@ -155,7 +155,7 @@ ROOM = 1 << 24
 """Bytes for the states of the first iterations that a loop of unknown length keeps. What of it no
 loop reaches is no memory, but an address."""
 TIGHT = 1 << 21
-"""The same within a budget: what a core's second cache holds, or twice that."""
+"""That many within a budget: what a core's second cache holds, or twice that."""
 
 
 FEW = 16

@@ -91,6 +91,6 @@ class Suppositions:
         known = self._now.__getitem__
         with np.errstate(all="ignore"):  # as machine code does
             self._now[own] = s.function(*mapped(s.args, known), **mapped(s.kwargs, known))
-        made = Statement(s.function, s.args, s.kwargs, (own,), s.code, s.at)
-        self.program.statements.append(made)
+        statement = Statement(s.function, s.args, s.kwargs, (own,), s.code, s.at)
+        self.program.statements.append(statement)
         return own
