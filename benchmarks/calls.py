@@ -19,6 +19,7 @@ SECTION = "A small step, compiled and eager"
 ARRAYS_SECTION = "64 arrays in a container, and flat"
 STEP, PART = (Target("eager", 0.15),), (Target("eager", 1.0), Target("rest", 1.5))
 ARRAYS = (Target("flat", 1.2),)
+GUARDED = (Target("unguarded", 5.0),)  # 1 us more, where a call takes a quarter of that
 COUNT = 64
 NUMBER, GUARDS = "a Python float, and a 0-d array", "100 guarded values, and none"
 
@@ -59,6 +60,37 @@ def plain(wg, compiled):
 
     @compiled
     def step(x, y):
+        optimizer.zero_grad()
+        loss = mse(net(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    return partial(step, s.x, s.y)
+
+
+AT_MODULE_LEVEL = """
+def step(x, y):
+    optimizer.zero_grad()
+    loss = mse(net(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss.detach()
+"""
+
+
+def at_module_level(wg, compiled):
+    s = Small(wg)
+    names = {"net": s.net, "optimizer": s.optimizer, "mse": s.loss}
+    exec(AT_MODULE_LEVEL, names)  # noqa: S102  (else its names would be of this module)
+    return partial(compiled(names["step"]), s.x, s.y)
+
+
+def defaults(wg, compiled):
+    s = Small(wg)
+
+    @compiled
+    def step(x, y, net=s.net, optimizer=s.optimizer, mse=s.loss):
         optimizer.zero_grad()
         loss = mse(net(x), y)
         loss.backward()
@@ -245,6 +277,8 @@ def same(function):
 SHAPES: dict[str, Callable[..., Work]] = {
     "plain": plain,
     "a method": method,
+    "at module level": at_module_level,
+    "in defaults": defaults,
     "a state_dict is kept": held,
     "keyword arguments": keywords,
     "accumulating into .grad": accumulating,

@@ -60,7 +60,7 @@ LINES: list[tuple[str, str, tuple[Target, ...], Callable[..., Case]]] = [
         for name in calls.CONTAINERS
     ],
     (calls.ARRAYS_SECTION, calls.NUMBER, (Target("flat", 1.5),), calls.numbers_case),
-    (calls.ARRAYS_SECTION, calls.GUARDS, (), calls.guards_case),
+    (calls.ARRAYS_SECTION, calls.GUARDS, calls.GUARDED, calls.guards_case),
 ]
 
 

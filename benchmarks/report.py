@@ -37,6 +37,7 @@ COLUMNS += (
     "flat",
     "unguarded",
     "objective",
+    "limit",
 )  # wengert itself, doing less or otherwise
 
 

@@ -185,8 +185,8 @@ def test_products_that_are_cut_alike_share_the_function_of_a_part():
     wide = parts.product_in_parts(
         module, Multiply(at(0, (256, 128)), at(1, (128, 512)), at(2, (256, 512)))
     )
-    assert tasks[0] == tasks[1]
-    assert wide[0] is not tasks[0][0]
+    assert tasks[0] is tasks[1]
+    assert wide is not tasks[0]
 
 
 def test_several_callers_at_once():

@@ -21,6 +21,7 @@ from wengert.compile.llvm.machine.functions import call, internal
 from wengert.compile.llvm.machine.scratch import STACK
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.llvm.nests import loops, parts
+from wengert.compile.plan.kernel import Kernel
 from wengert.compile.plan.plan import Call, Loops, Multiply, Place, Plan, Table, numbered
 from wengert.compile.program.operations import check, supposes
 
@@ -64,6 +65,7 @@ class _Body:
         self.builder = builder
         self.bases: dict[int, Any] = {}
         self.called: list[ir.CallInstr] = []  # the function of each step
+        self.functions: dict[Kernel, ir.Function] = {}
 
     def emit(self) -> None:
         steps = self.plan.steps
@@ -148,10 +150,14 @@ class _Body:
         begins = zip(step.places, step.kernel.begins(), step.kernel.buffers, strict=True)
         bases = [self._at(place.after(n * dtype.itemsize)) for place, n, dtype in begins]
         kernel = step.kernel.from_its_begin()
-        function = parts.kernel_in_parts(self.module, kernel, self.alone)
+        function = self.functions.get(kernel)
         if function is None:
-            function = loops.define(self.module, kernel, machine.vector_bytes())
+            function = self.functions[kernel] = self._define(kernel)
         self.called.append(self.builder.call(function, bases))
+
+    def _define(self, kernel: Kernel) -> ir.Function:
+        parted = parts.kernel_in_parts(self.module, kernel, self.alone)
+        return parted or loops.define(self.module, kernel, machine.vector_bytes())
 
     def _multiply(self, step: Multiply) -> None:
         bases = [self._at(x.place) for x in (step.a, step.b, step.out)]

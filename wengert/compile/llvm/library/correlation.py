@@ -74,6 +74,7 @@ class Schedule:
     lanes: int
 
 
+@functools.cache  # layers that are alike ask as often as there are layers
 def schedule(c: Correlation, registers: Registers) -> Schedule:
     """The one with the least estimated time."""
     lanes = lanes_for(registers.bytes, c.dtype, c.width)

@@ -9,6 +9,7 @@ its columns, or else by its rows.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -203,38 +204,45 @@ def kernel_in_parts(module: ir.Module, kernel: Kernel, alone: bool = False) -> i
     parts = None if alone else of_kernel(kernel)
     if parts is None:
         return None
-    function, b = _begin(module, kernel, "in parts")
-    _share(b, *_work(module, parts), list(function.args), alone)
-    b.ret_void()
-    return function
+    task, count = _work(module, parts)
+    share = lambda b, bases: _share(b, task, count, bases, alone)
+    return _once(module, f"all parts: {task.name}", len(kernel.buffers), share)
 
 
 def _define_pieces(
     module: ir.Module, kernel: Kernel, whole: pieces.Pieces, alone: bool
 ) -> ir.Function:
-    function, b = _begin(module, kernel, "in pieces")
-    bases = list(function.args)
-    for dtype, size in whole.scratch:
-        room = b.alloca(ir.ArrayType(BYTE, dtype.itemsize * size))
-        room.align, room.type = LINE, POINTER  # llvmlite gives it a type that knows its contents
-        bases.append(room)
-    for number, (step, last) in enumerate(whole.steps):
-        if number == 2 and whole.doubt is not None:
-            holds = b.load(bases[whole.doubt], typ=BYTE, align=1)
-            with b.if_then(b.icmp_unsigned("==", holds, BYTE(0)), likely=False):
-                b.call(loops.define(module, kernel, machine.vector_bytes()), function.args)
-                b.ret_void()
-        if last is None:
-            b.call(loops.define(module, step, machine.vector_bytes()), bases)
-        else:
-            _share(b, *_work(module, by_pieces(step, last)), bases, alone)
+    def do_pieces(b: ir.IRBuilder, given: list[ir.Value]) -> None:
+        bases = list(given)
+        for dtype, size in whole.scratch:
+            room = b.alloca(ir.ArrayType(BYTE, dtype.itemsize * size))
+            room.align, room.type = LINE, POINTER  # llvmlite's type for it knows its contents
+            bases.append(room)
+        for number, (step, last) in enumerate(whole.steps):
+            if number == 2 and whole.doubt is not None:
+                holds = b.load(bases[whole.doubt], typ=BYTE, align=1)
+                with b.if_then(b.icmp_unsigned("==", holds, BYTE(0)), likely=False):
+                    b.call(loops.define(module, kernel, machine.vector_bytes()), given)
+                    b.ret_void()
+            if last is None:
+                b.call(loops.define(module, step, machine.vector_bytes()), bases)
+            else:
+                _share(b, *_work(module, by_pieces(step, last)), bases, alone)
+
+    key = digest(repr((kernel, alone)).encode(), 12).hex()
+    return _once(module, f"all pieces: {key}", len(kernel.buffers), do_pieces)
+
+
+def _once(
+    module: ir.Module, name: str, count: int, write: Callable[[ir.IRBuilder, list[ir.Value]], None]
+) -> ir.Function:
+    """The module's function of so many addresses; steps that are done alike share it."""
+    if name in module.globals:
+        return module.globals[name]
+    function, b = internal(module, name, ir.VoidType(), [POINTER] * count, "noinline")
+    write(b, list(function.args))
     b.ret_void()
     return function
-
-
-def _begin(module: ir.Module, kernel: Kernel, how: str) -> tuple[ir.Function, ir.IRBuilder]:
-    name = module.get_unique_name(how)
-    return internal(module, name, ir.VoidType(), [POINTER] * len(kernel.buffers), "noinline")
 
 
 def _work(module: ir.Module, parts: Parts) -> tuple[ir.Function, int]:
@@ -253,12 +261,9 @@ def product_in_parts(module: ir.Module, step: Multiply) -> ir.Function | None:
     if parts is None:
         return None
     cut, *both = parts
-    name = module.get_unique_name("product in parts")
-    function, b = internal(module, name, ir.VoidType(), [POINTER] * 3, "noinline")
     task = _task(module, cut, *(matmul.define(module, piece) for piece in both))
-    _share(b, task, cut.parts, list(function.args))
-    b.ret_void()
-    return function
+    share = lambda b, bases: _share(b, task, cut.parts, bases)
+    return _once(module, f"all parts: {task.name}", 3, share)
 
 
 def of_product(step: Multiply) -> tuple[Cut, Multiply, Multiply] | None:
