@@ -47,14 +47,13 @@ from wengert.compile.trace.capture import Capture, Cut, Fixed, Specialize, Varyi
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.loops.pullback import pull_back
 from wengert.compile.trace.observe.loops import Unrolled
+from wengert.compile.trace.observe.objects import ATOMS
 from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.places import (
-    MISSING,
     Argument,
     Gradient,
-    Offset,
-    Past,
     Place,
+    Told,
     history_of,
     is_number,
     key_of,
@@ -401,7 +400,7 @@ class CompiledFunction(_Typed[P, R]):
 
     def _signature(self, structure: Any, flat: list[Any]) -> Any:
         parts = [self._interval(i, x) or _kind(x, i in self._static) for i, x in enumerate(flat)]
-        parts += self._answers(flat).values()
+        parts += map(_hashed, self._answers(flat).values())
         state = modes.current()
         return (
             structure,
@@ -641,11 +640,15 @@ def _run(world: World, function: Any, traced: list[Any], /, *args: Any, **kwargs
         raise _Raised from error
 
 
-def _answer(place: Gradient | Offset | Past, flat: list[Any]) -> Any:
+NOT_ASKED = ...
+"""What there is no argument for, or none that can be asked."""
+
+
+def _answer(place: Gradient | Told, flat: list[Any]) -> Any:
     try:
         answer = place.read(flat)
     except (IndexError, AttributeError):  # no such argument, or no tensor
-        return MISSING
+        return NOT_ASKED
     return answer is not None if isinstance(place, Gradient) else answer
 
 
@@ -682,6 +685,10 @@ def _without_memory(x: Any) -> bool:
 
 def _is_numpys(x: Any) -> bool:
     return is_number(x) and isinstance(x, np.generic)
+
+
+def _hashed(answer: Any) -> Any:
+    return answer if type(answer) in ATOMS else Same(answer)
 
 
 def _kind(x: Any, static: bool) -> Any:

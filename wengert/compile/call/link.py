@@ -22,7 +22,6 @@ from wengert.compile.trace.results import LEAVES, filled, leaves_of, outputs_in
 from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.places import (
     INT64,
-    MISSING,
     Aliasing,
     Argument,
     Arithmetic,
@@ -171,7 +170,7 @@ def _guards(spec: Any, flat: list[Any]) -> Iterator[Guard]:
     yield Guard(Item(vars(dtypes), "_default"), dtypes.get_default_dtype())
     yield from spec.guards
     for place, answer in spec.owner._answers(flat).items():
-        if answer is not MISSING:
+        if answer is not ...:
             is_gradient = isinstance(place, Gradient)
             yield Guard(place, None, equal=not answer) if is_gradient else Guard(place, answer)
 

@@ -135,7 +135,7 @@ def described(x: Any) -> Described:
         object.__new__(kind)
     except TypeError:
         raise Unmakeable(f"C keeps what a {kind.__name__} is") from None
-    return Described(object.__new__, (kind,), _attributed, (_named(x),))
+    return Described(object.__new__, (kind,), attributed, (_named(x),))
 
 
 # ---- containers ----------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def _fill_mapping(base: Any) -> Callable[..., None]:
     def fill(mapping: Any, items: Any, named: Any) -> None:
         for key, value in items.items() if type(items) is dict else items:
             base.__setitem__(mapping, key, value)
-        _attributed(mapping, named)
+        attributed(mapping, named)
 
     return fill
 
@@ -184,24 +184,24 @@ def _bounded(kind: Any, most: int | None) -> Any:
 def _extend(add: Callable[..., None]) -> Callable[..., None]:
     def fill(holder: Any, items: Any, named: Any) -> None:
         add(holder, items)
-        _attributed(holder, named)
+        attributed(holder, named)
 
     return fill
 
 
 def _tuple(x: Any) -> Described:
-    return Described(tuple.__new__, (type(x), [*contents(x)]), _attributed, (_named(x),))
+    return Described(tuple.__new__, (type(x), [*contents(x)]), attributed, (_named(x),))
 
 
 def _frozenset(x: Any) -> Described:
-    return Described(frozenset.__new__, (type(x), [*contents(x)]), _attributed, (_named(x),))
+    return Described(frozenset.__new__, (type(x), [*contents(x)]), attributed, (_named(x),))
 
 
 def _named(x: Any) -> dict[str, Any]:
     return dict(attributes(x))
 
 
-def _attributed(item: Any, named: dict[str, Any]) -> None:
+def attributed(item: Any, named: dict[str, Any]) -> None:
     for name, value in named.items():
         object.__setattr__(item, name, value)  # which frozen ones allow too
 
@@ -290,7 +290,7 @@ def _error(x: Any) -> Described:
     named = _named(x)
     for name in ("__cause__", "__context__", "__suppress_context__"):
         named[name] = getattr(x, name)
-    return Described(_raisable, (type(x), [*x.args]), _attributed, (named,))
+    return Described(_raisable, (type(x), [*x.args]), attributed, (named,))
 
 
 def _raisable(kind: Any, args: Any) -> Any:
@@ -369,7 +369,7 @@ def _restored(item: Any, state: Any, items: Any, pairs: Any) -> None:
             item.__setstate__(state)
         else:
             named, slots = state if isinstance(state, tuple) else (state, None)
-            _attributed(item, {**(named or {}), **(slots or {})})
+            attributed(item, {**(named or {}), **(slots or {})})
     if items is not None:
         item.extend(items)
     for key, value in pairs or ():

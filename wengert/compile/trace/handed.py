@@ -19,6 +19,7 @@ from wengert.compile.trace.anew import (
     Anew,
     Described,
     Unmakeable,
+    attributed,
     described,
     is_plain,
     is_same_object,
@@ -43,6 +44,7 @@ from wengert.compile.trace.world.places import (
     Put,
     Write,
     key_of,
+    own_of,
     same,
 )
 from wengert.compile.trace.world.world import World
@@ -222,11 +224,14 @@ class HandedBack:
             return self.placed[id(x)]
         if id(x) not in self.leaves:
             self.leaves[id(x)] = self._leaf(x)
-        if type(x) is Tensor:
+        own = own_of(x)
+        if type(x) is Tensor and not own:
             return self.leaves[id(x)]
         if id(x) not in self.anew:
             self.anew[id(x)] = anew = Anew(type(x))
             anew.make, anew.args = functools.partial(_of_class, type(x)), (self.leaves[id(x)],)
+            anew.fill = attributed
+            anew.parts = ({name: self.result(part) for name, part in own.items()},)
         return self.anew[id(x)]
 
     def _leaf(self, x: Tensor) -> Any:
@@ -368,7 +373,8 @@ class HandedBack:
 
     def _is_numbers(self, x: Tensor) -> bool:
         """Whether a tensor that the function made is nothing but its numbers."""
-        usual = type(x) is Tensor and x._origin is not INFERENCE and current_node(x) is None
+        usual = type(x) is Tensor and not own_of(x) and x._origin is not INFERENCE
+        usual = usual and current_node(x) is None
         return usual and self.is_made(x) and self._array(x).storage not in self.bases
 
     def writes(self) -> Iterator[Write]:

@@ -19,7 +19,7 @@ from wengert.compile.trace.anew import (
 )
 from wengert.compile.trace.arrays.array import TracedArray
 from wengert.compile.trace.parts import Part
-from wengert.compile.trace.world.places import Output, Place
+from wengert.compile.trace.world.places import Output, Place, own_of
 from wengert.tensor import Tensor
 
 LEAVES = Output | Part | Place
@@ -41,6 +41,9 @@ def gone_through(
         x = waiting.pop()
         if isinstance(x, (Tensor, TracedArray)):
             yield x
+            if isinstance(x, Tensor) and not is_there(x) and id(x) not in seen:
+                seen[id(x)] = x
+                waiting += reversed([*own_of(x).values()])
         elif is_there(x) or is_same_object(x):
             continue
         elif id(x) in seen:

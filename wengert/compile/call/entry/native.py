@@ -51,11 +51,10 @@ from wengert.compile.trace.world.places import (
     Known,
     Length,
     Number,
-    Offset,
     Output,
-    Past,
     Place,
     Recorded,
+    Told,
     Variable,
     same,
 )
@@ -421,7 +420,7 @@ class _Table:
         """Python is asked: of an argument, or with none; of a container if its parts are others."""
         place: Place = Known(())
         holds: Callable[..., bool] = guard.holds
-        if isinstance(guard.place, Offset | Past) and isinstance(guard.place.of, Argument):
+        if isinstance(guard.place, Told) and isinstance(guard.place.of, Argument):
             place, holds = guard.place.of, functools.partial(_tells, guard)
         record: Record = {
             **self.place(place),
@@ -597,9 +596,9 @@ def _tell(entry: Entry, writes: int, tensor: Tensor) -> None:
 
 def _recorded(place: Place) -> Tensor | None:
     """The tensor, if this is its history; not that of a view, which follows its base."""
-    if not isinstance(place, Recorded) or not isinstance(place.tensor, Known):
+    if not isinstance(place, Recorded) or not isinstance(place.of, Known):
         return None
-    x: Tensor = place.tensor.object
+    x: Tensor = place.of.object
     return x if x._origin is None else None
 
 

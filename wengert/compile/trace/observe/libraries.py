@@ -39,6 +39,7 @@ OPERATIONS: dict[Any, str | None] = {
     setattr: "_setattr",
     delattr: "_delattr",
     vars: "_vars",
+    dir: "_dir",
     len: "_len",
     bool: "_bool",
     iter: "_iter",

@@ -505,6 +505,11 @@ class Observer(Calls):
     def _vars(self, vars: Any, *owner: Any) -> Any:
         return self.read_attribute(*owner, "__dict__") if len(owner) == 1 else vars(*owner)
 
+    def _dir(self, dir: Any, *owner: Any) -> Any:
+        if len(owner) == 1 and hasattr(owner[0], "__dict__"):
+            self.read_attribute(owner[0], "__dict__")
+        return dir(*owner)
+
     def _len(self, len: Any, *value: Any) -> Any:
         users = self._method(value[0], "__len__") if value else None
         if users is None:

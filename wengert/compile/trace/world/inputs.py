@@ -29,8 +29,8 @@ from wengert.compile.trace.world.places import (
     Guard,
     Known,
     Offset,
-    Past,
     Place,
+    Told,
     history_of,
     is_outside,
     key_of,
@@ -45,7 +45,7 @@ CUTS = 16
 """Where an int decides more than so many things, it has to be known."""
 
 
-Asked = Argument | Gradient | Offset | Past
+Asked = Argument | Gradient | Told
 """What a signature may know of an argument: all of it, that it has a gradient, where it lies, or
 what it says of its past."""
 
@@ -212,7 +212,7 @@ class Inputs:
         """Where in its storage an array begins that the program reads."""
         return int(self.told(Offset(self.places[value])))
 
-    def told(self, place: Offset | Past) -> Any:
+    def told(self, place: Told) -> Any:
         """What is told of something at a place, on condition that it stays so."""
         if not is_outside(place):
             if place not in self.asked:

@@ -177,22 +177,8 @@ class Bits:
 
 
 @dataclass(frozen=True, slots=True)
-class Offset:
-    """How many elements of its storage come before the first of the array at a place."""
-
-    of: Place
-
-    def __str__(self) -> str:
-        return f"the storage offset of {self.of}"
-
-    def read(self, flat: Any) -> Any:
-        x = array_at(self.of, flat)
-        return offset(x) if isinstance(x, np.ndarray) else MISSING
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """What the tensor at a place says of its past, by this name; of an object its class."""
+class Told:
+    """What is told of the object at a place, by a name."""
 
     of: Place
     name: str
@@ -201,9 +187,68 @@ class Past:
         return f"{self.name} of {self.of}"
 
     def read(self, flat: Any) -> Any:
-        told = getattr(self.of.read(flat), self.name)
+        return self.tell(self.of.read(flat))
+
+    def tell(self, x: Any) -> Any:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Offset(Told):
+    """How many elements of its storage come before the first of an array."""
+
+    name: str = "the storage offset"
+
+    def tell(self, x: Any) -> Any:
+        array = x._array if isinstance(x, Tensor) else x
+        return offset(array) if isinstance(array, np.ndarray) else MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class Past(Told):
+    """What a tensor says of its past; of an object its class."""
+
+    def tell(self, x: Any) -> Any:
+        told = getattr(x, self.name)
         told = told() if callable(told) else told
         return told if type(told) in ATOMS else type(told)
+
+
+@dataclass(frozen=True, slots=True)
+class Own(Told):
+    """An attribute that the user has given a tensor."""
+
+    def tell(self, x: Any) -> Any:
+        return getattr(x, "__dict__", {}).get(self.name, MISSING)
+
+    def write(self, value: Any, flat: Any) -> None:
+        Attribute(self.of.read(flat), self.name).write(value, flat)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded(Told):
+    """What kind of history a tensor has."""
+
+    name: str = "requires_grad"
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.of}, or what computed it,"
+
+    def tell(self, x: Any) -> Any:
+        return history_of(x)
+
+
+def history_of(x: Tensor) -> Any:
+    """None where nothing is recorded, `AccumulateGrad` of a leaf, `Node` of what was computed.
+
+    A sweep ends at a leaf, and goes on from what was computed to where no trace has been.
+    """
+    return (AccumulateGrad if is_leaf(x) else Node) if x.requires_grad else None
+
+
+def own_of(x: Tensor) -> dict[str, Any]:
+    """The attributes that the user has given a tensor: all else there the class has, too."""
+    return {name: value for name, value in vars(x).items() if not hasattr(Tensor, name)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,27 +353,6 @@ class Gradient:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
-    """What kind of history a tensor has, as `history_of` tells."""
-
-    tensor: Place
-
-    def __str__(self) -> str:
-        return f"requires_grad of {self.tensor}, or what computed it,"
-
-    def read(self, flat: Any) -> Any:
-        return history_of(self.tensor.read(flat))
-
-
-def history_of(x: Tensor) -> Any:
-    """None where nothing is recorded, `AccumulateGrad` of a leaf, `Node` of what was computed.
-
-    A sweep ends at a leaf, and goes on from what was computed to where no trace has been.
-    """
-    return (AccumulateGrad if is_leaf(x) else Node) if x.requires_grad else None
-
-
-@dataclass(frozen=True, slots=True)
 class Cotangent:
     """The cotangent of a differentiable result: not there at the call, it comes from behind."""
 
@@ -339,8 +363,8 @@ class Cotangent:
 
 
 Place = (
-    Argument | Known | Item | Element | Length | Contents | Presence | State | Bits | Offset | Past
-    | Arithmetic | Class | Code | Variable | Attribute | Gradient | Recorded | Cotangent
+    Argument | Known | Item | Element | Length | Contents | Presence | State | Bits | Told
+    | Arithmetic | Class | Code | Variable | Attribute | Gradient | Cotangent
 )  # fmt: skip
 
 
@@ -447,7 +471,7 @@ def is_outside(place: Place) -> bool:
     """Whether a place is in the world around a function: no argument, nor anything of one."""
     if isinstance(place, Gradient):
         return is_outside(place.tensor)
-    if isinstance(place, Offset | Past):
+    if isinstance(place, Told):
         return is_outside(place.of)
     return not isinstance(place, Argument | Cotangent)
 
@@ -467,7 +491,8 @@ def owners(place: Place) -> Iterator[Any]:
         yield from owners(x) if type(x) in _FIELDS else (x,)
 
 
-_FIELDS = {cls: [field.name for field in fields(cls)] for cls in get_args(Place)}
+_KINDS = (*get_args(Place), Offset, Past, Own, Recorded)
+_FIELDS = {cls: [field.name for field in fields(cls)] for cls in _KINDS}
 
 
 def _shown(x: Any) -> str:

@@ -57,6 +57,7 @@ from wengert.compile.trace.world.places import (
     Guard,
     Item,
     Known,
+    Own,
     Past,
     Place,
     Variable,
@@ -105,6 +106,8 @@ class World(Reads):
         self.reading: Any = None  # an object's id and the attribute that the user's code reads
         self.writing: Any = None  # that, if it is written
         conditions.settings.written = self.written_places
+        self.own: set[tuple[Place, str]] = set()
+        """Attributes that tensors were asked for which are given."""
         self.effects: list[tuple[Place | None, Any]] = []
         """What the function wrote, in order: a place and a value, or a call on a container."""
         self.shadows: dict[int, tuple[Any, Any]] = {}
@@ -226,13 +229,28 @@ class World(Reads):
             return class_of(owner)
         outer, self.reading = self.reading, (id(owner), name)
         try:
+            if isinstance(owner, Tensor) and not hasattr(Tensor, name):
+                self._find_own(owner, name)
+            if name == "__dict__" and isinstance(owner, Tensor) and self._is_there(owner):
+                self.refuse("a tensor from outside is asked for all its attributes")
             value = super().read_attribute(owner, name)
         finally:
             self.reading = outer
         return self._past_of(owner, name, value) if name in PAST else value
 
+    def _find_own(self, x: Tensor, name: str) -> None:
+        """Let what stands for a tensor have an attribute that the user has given that one."""
+        passed = self.passed.stand_ins.get(x)
+        if passed is not None and (passed.place, name) not in self.own:
+            self.own.add((passed.place, name))
+            value = self.inputs.told(Own(passed.place, name))
+            if value is not MISSING:
+                vars(x)[name] = value
+                self._reach(value, x, f".{name}")
+
     def _past_of(self, x: Any, name: str, value: Any) -> Any:
         """What a tensor says of its past: of what it was given, and of what the trace did since."""
+        x = self._counted_with(x) if name == "_version" else x
         passed = self.passed.stand_ins.get(x) if isinstance(x, Tensor) else None
         if passed is None and not (isinstance(x, Tensor) and watch.is_real(x)):
             return value
@@ -244,6 +262,17 @@ class World(Reads):
         if callable(value):
             return functools.partial(bool, before)
         return value + before if type(value) is int else value or before
+
+    def _is_there(self, x: Tensor) -> bool:
+        """Whether a tensor is given, or found, in the place of which another may stand."""
+        return x in self.passed.stand_ins or watch.is_real(x)
+
+    def _counted_with(self, x: Any) -> Any:
+        """The tensor from outside whose writes are counted with those of one made inside."""
+        cell = x._cell if isinstance(x, Tensor) and not self._is_there(x) else None
+        given = [passed.tensor for passed in self.passed.stand_ins.values()]
+        found = [entry.tensor for entry in self.outside.tensors.values()]
+        return next((t for t in (*given, *found) if cell is not None and t._cell is cell), x)
 
     def read_by_library(self, owner: Any, name: str, value: Any) -> Any:
         """What the library gets for an attribute of a module."""
@@ -273,6 +302,13 @@ class World(Reads):
         self._put(put, "attribute", owner, name, *value)
 
     def _put(self, put: Any, kind: str, owner: Any, key: Any, *value: Any) -> None:
+        if kind == "attribute" and isinstance(owner, Tensor) and not hasattr(Tensor, key):
+            self._find_own(owner, key)
+            passed = self.passed.stand_ins.get(owner)
+            if passed is not None:
+                put(owner, key, *value)
+                self.effects.append((Own(passed.place, key), value[0] if value else MISSING))
+                return
         outer, self.writing = self.writing, (id(owner), key)
         try:
             super()._put(put, kind, owner, key, *value)
