@@ -515,7 +515,7 @@ def _weight(layer: Layer) -> Written:
     copied = room.take(samples * planes.elements, layer.dtype)
     turned = room.take(samples * rows * width * wide, layer.dtype)
     added = room.take(layer.groups * layer.channels * taps * wide, layer.dtype)
-    emitter = _WeightEmitter(layer, registers, planes, sums, wide, rows, samples)
+    emitter = _WeightWriter(layer, registers, planes, sums, wide, rows, samples)
 
     def emit(builder: Any, addresses: list[Any]) -> None:
         v = Vectors(builder, layer.dtype)
@@ -526,7 +526,7 @@ def _weight(layer: Layer) -> Written:
 
 
 @dataclass(frozen=True, slots=True)
-class _WeightEmitter:
+class _WeightWriter:
     """`panel` rows of `samples` samples at a time are turned over, with `wide` channels each."""
 
     layer: Layer

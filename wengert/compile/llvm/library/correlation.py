@@ -181,12 +181,12 @@ def emit(
     `room` is the address of the working memory, of each sample."""
     x, w, y = pointers
     if not _moves(c, how):
-        _Emitter(v, c, how, bias, c.y_output, samples).run(x, w, y)
+        _CorrelationWriter(v, c, how, bias, c.y_output, samples).run(x, w, y)
         return
     count, apart, y_apart = samples
     each = c.height * c.x_row
     inner = (count, apart, c.outputs * each)
-    _Emitter(v, c, how, bias, each, inner).run(x, w, room)
+    _CorrelationWriter(v, c, how, bias, each, inner).run(x, w, room)
     lanes = lanes_for(how.lanes * v.size, v.dtype, c.width)
 
     def line(n: Any, o: Any, i: Any) -> None:
@@ -197,7 +197,7 @@ def emit(
     nest(v.builder, (count, c.outputs, c.height), line)
 
 
-class _Emitter:
+class _CorrelationWriter:
     def __init__(
         self,
         v: Vectors,

@@ -133,12 +133,12 @@ def define(module: ir.Module, step: Call) -> ir.Function:
         return known
     function, b = internal(module, name, VOID, [POINTER] * (len(order) + 1), "noinline")
     if scan.count and all(n for n, _ in scan.rows):
-        _Emitter(b, scan).run([function.args[i] for i in picks])
+        _ScanWriter(b, scan).run([function.args[i] for i in picks])
     b.ret_void()
     return function
 
 
-class _Emitter:
+class _ScanWriter:
     def __init__(self, b: B, scan: Scan) -> None:
         self.b = b
         self.scan = scan

@@ -77,7 +77,7 @@ def element(dtype: np.dtype) -> Any:
 
 def emit(builder: Any, product: Matrices, registers: Registers, pointers: Sequence[Any]) -> None:
     """Append the product of the matrices at `pointers` (a, b, c) to the builder's block."""
-    _Emitter(builder, product, registers).run(*pointers)
+    _ProductWriter(builder, product, registers).run(*pointers)
 
 
 # ---- vectors ------------------------------------------------------------------------------------
@@ -335,7 +335,7 @@ def transpose(
     along(v.builder, k, block, copied)
 
 
-class _Emitter:
+class _ProductWriter:
     def __init__(self, builder: Any, product: Matrices, registers: Registers) -> None:
         self.builder = builder
         self.product = product

@@ -124,14 +124,14 @@ def _emit(b: B, kernel: Kernel, bases: list[V], lanes_bytes: int) -> None:
         else frozenset()
     )
     if not past:
-        _Emitter(b, nest, bases, fused, parts=kernel.parts).run()
+        _NestWriter(b, nest, bases, fused, parts=kernel.parts).run()
         return
     with b.if_else(_are_aligned(b, nest, bases, past)) as (then, otherwise):
         with then:
-            _Emitter(b, nest, bases, fused, past, kernel.parts).run()
+            _NestWriter(b, nest, bases, fused, past, kernel.parts).run()
             fence(b)
         with otherwise:
-            _Emitter(b, nest, bases, fused, parts=kernel.parts).run()
+            _NestWriter(b, nest, bases, fused, parts=kernel.parts).run()
 
 
 def _are_aligned(b: B, nest: Nest, bases: list[V], stores: frozenset[int]) -> V:
@@ -160,7 +160,7 @@ def _start(nest: Nest, accumulated: Store) -> Kernel:
     )
 
 
-class _Emitter:
+class _NestWriter:
     """Writes one nest at the builder's position."""
 
     def __init__(
