@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
 from wengert import dtypes
 from wengert.autograd import engine
@@ -106,7 +107,7 @@ def _usual_seed(root: Any, g: Any) -> Any:
         return None
     array = root._array
     if g is None:
-        return _ONE.get(array.dtype) if type(array) is np.ndarray and array.shape == () else None
+        return _ONE.get(array.dtype) if type(array) is ndarray and array.shape == () else None
     fits = type(g) is Tensor and g._array.dtype is array.dtype and g._array.shape == array.shape
     return held(g._array) if fits else None
 

@@ -4,7 +4,7 @@ One file per code, named by a hash of what it was made of. The folder is the one
 environment variable WENGERT_CACHE (empty: keep nothing), else in the user's cache folder. A cache
 never stands in the way: files that cannot be read, or hold something else, count as missing, and
 nothing happens where nothing can be written. What is kept is read in the first operation of each
-process, so that reading does without `pathlib`, which takes longer to import.
+process, or written, which does without `pathlib` and `tempfile`: they take longer to import.
 """
 
 from __future__ import annotations
@@ -75,27 +75,28 @@ def read(key: str) -> bytes | None:
 def write(key: str, data: bytes) -> None:
     """Keep `data` under this key: the whole file appears at once, or none."""
     global _writes
-    place = folder()
-    if place is None:
+    place = _folder()
+    if not place:
         return
-    import tempfile  # not often needed, and it takes a while
-
+    path = os.path.join(place, key + _SUFFIX)
+    part = f"{path}.{os.urandom(8).hex()}.part"
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=place, suffix=".part")
-    except OSError:
-        return
-    try:
-        with os.fdopen(handle, "wb") as file:
+        os.makedirs(place, mode=0o700, exist_ok=True)
+        with open(part, "xb", opener=_own) as file:
             file.write(_HEAD + digest(data) + data)
-        os.replace(name, place / (key + _SUFFIX))
+        os.replace(part, path)
     except OSError:
         with contextlib.suppress(OSError):
-            os.unlink(name)
+            os.unlink(part)
         return
     if _writes % 100 == 0:
         prune(place, LIMIT)
     _writes += 1
+
+
+def _own(path: str, flags: int) -> int:
+    """A file that only this user reads."""
+    return os.open(path, flags, 0o600)
 
 
 @contextlib.contextmanager
@@ -127,21 +128,21 @@ def _locked(fcntl: Any, file: Any, byte: int) -> bool:
     return True
 
 
-def prune(place: Path, limit: int) -> None:
+def prune(place: str | Path, limit: int) -> None:
     """Remove the files used longest ago until `limit` bytes remain, and what crashes left."""
     now = time.time()
     total = 0
     try:
-        files = [path for path in place.iterdir() if path.suffix in (_SUFFIX, ".part")]
-        uses = [(path.stat().st_mtime, path.stat().st_size, path) for path in files]
+        files = [file for file in os.scandir(place) if file.name.endswith((_SUFFIX, ".part"))]
+        uses = [(file.stat().st_mtime, file.stat().st_size, file.path) for file in files]
     except OSError:  # another process prunes as well
         return
     for used, size, path in sorted(uses, reverse=True):
-        left_behind = path.suffix == ".part" and now - used > _DAY
+        left_behind = path.endswith(".part") and now - used > _DAY
         total += size
         if left_behind or total > limit:
             with contextlib.suppress(OSError):
-                path.unlink()
+                os.unlink(path)
 
 
 def digest(data: bytes, size: int = 16) -> bytes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from wengert.autograd import engine, saved
 from wengert.autograd.differentiate import grad
@@ -64,7 +65,7 @@ class CompiledBackward(Node):
         if settle is None:
             return False
         with engine.ACCUMULATING:
-            done: bool = settle(self.saved, self, _whole(g))
+            done: bool = settle(self.saved, self, g if type(g) is ndarray else _whole(g))
         return done
 
     def pull_recorded(self, g: Any) -> Any:
