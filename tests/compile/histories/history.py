@@ -239,7 +239,8 @@ def step(event: Event, world: Any, own: set[str]) -> dict[str, Any]:
     try:
         exec(event.text, vars(world))  # noqa: S102
     except Exception as raised:
-        error = [type(raised).__name__, str(raised), *getattr(raised, "__notes__", ())]
+        notes = [n for n in getattr(raised, "__notes__", ()) if "In a compiled function" not in n]
+        error = [type(raised).__name__, str(raised), *notes]
     seen = Seeing()
     names = [n for n in vars(world) if n not in own and n not in HIDDEN]
     values = {n: seen.look(vars(world)[n], n) for n in sorted(names)}

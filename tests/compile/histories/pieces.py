@@ -46,6 +46,10 @@ def linear(seed, n=3):
 def batch(seed, rows=2, columns=3):
     return wg.from_numpy(np.random.default_rng(seed).normal(0, 1, (rows, columns)).astype(np.float32))
 
+def tagged(t, tag):
+    t.tag = tag
+    return t
+
 def doubling():
     class Doubling(wg.autograd.Function):
         @staticmethod
@@ -269,6 +273,8 @@ VALUES: dict[str, Value] = {
     "int in a name": Value("%i", "v = USE\nh = h * {f'w{k}': k / 4 for k in range(9)}[f'w{v}']", {"replaced": "= %i", "by np.int64": "= np.int64(%i)"}),
     "remainder that decides": Value("%i", "h = h * 2 if USE % 2 == 0 else h * 0.5", {"replaced": "= %i", "by np.int64": "= np.int64(%i)", "by a float": "= %r"}),
     "deciding numbers": Value("%r", "k = USE * 2 - 1\nif k > 1 or not USE: h = h * 2\nelif max(USE, 0.6) == 0.6: h = h * USE", {"replaced": "= %r", "by an int": "= %i", "by 0": "= 0", "by NaN": "= float('nan')", "by np.float32": "= np.float32(%r)"}),
+    "int computed that decides": Value("%i", "v = (USE * 3 + 1) % 4\nh = h * [0.5, 0.75, 1.25, 1.5][v] if v != 2 else -h\nif USE // 2 in (1, 3): h = h + 0.25\nout.append(str(USE % 3))", {"replaced": "= %i", "counted": "= AT + 1", "by np.int64": "= np.int64(%i)", "by a bool": "= True"}),
+    "float computed that decides": Value("%r", "h = h * 2 if np.sin(USE) * 0.5 + USE > 1 else h * 0.5\nh = h * round(USE * 2 + 1)", {"replaced": "= %r", "by np.float64": "= np.float64(%r)", "by infinity": "= float('inf')", "by an int": "= %i"}),
     "number in half precision": Value("%r", "h = wg.where(wg.full((3,), 1.2).half() == USE, h * 2, h * 0.5)", {"replaced": "= %r", "by np.float16": "= np.float16(1.2)", "by np.float32": "= np.float32(1.2)"}),
     "weight": Value("%r", "h = h.lerp(h.detach() * h, USE)", {"replaced": "= %r", "by an int": "= 1", "by np.float32": "= np.float32(%r)", "by a tensor": "= wg.tensor(%r)"}),
     "bytes": Value("b'ab'", "h = h * (USE[0] / 90)", {"replaced": "= b'%k'", "by an array of bytes": "= bytearray(b'%k')"}),
@@ -297,6 +303,13 @@ VALUES: dict[str, Value] = {
         "data of another shape": "AT.data = wg.tensor([%r])", "requires grad": "AT.requires_grad_()", "by a number": "= %r",
         "by a view": "= wg.tensor([%r, %r] * 3)[::2]", "by a parameter": f"= nn.Parameter({T3})", "by an expanded one": "= wg.tensor([%r]).expand(3)",
     }),
+    "tensor with an attribute": Value(f"tagged({T3}, %r)", "h = h * USE * getattr(USE, 'tag', 0.5)\nif hasattr(USE, 'more'): h = h * 2", {
+        "replaced": f"= tagged({T3}, %r)", "by one without": f"= {T3}", "attribute set": "AT.tag = %r", "attribute added": "AT.more = None", "attribute removed": "vars(AT).pop('tag', None)",
+    }),
+    "tensor that gets an attribute": Value(T3, "USE.calls = getattr(USE, 'calls', 0) + 1\nh = h * USE * (2 if USE.calls % 2 else 0.5)\nr = h * 2\nr.calls = USE.calls\nout.append(r)\nout.append(USE.calls)", {
+        "replaced": f"= {T3}", "attribute set": "AT.calls = %i", "attribute removed": "vars(AT).pop('calls', None)",
+    }),
+    "dictionary of a library": Value("collections.UserDict(k=%r)", "h = h * USE['k'] * len(USE)", {"replaced": "= collections.UserDict(k=%r)", "item set": "AT['k'] = %r", "item added": "AT['l'] = %r", "updated": "AT.update(k=%r)"}),
     "parameter": Value(f"nn.Parameter({T3})", "h = h * USE", {
         "replaced": f"= nn.Parameter({T3})", "written": "with wg.no_grad(): AT.mul_(%r)", "frozen": "AT.requires_grad_(False)",
         "gradient set": f"AT.grad = {T3}", "gradient removed": "AT.grad = None", "gradient written": "AT.grad = None if AT.grad is None else AT.grad.mul_(%r)",
