@@ -82,7 +82,7 @@ def grown(most: float) -> Callable[[Any], Any]:
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "sine": lambda x: np.sin(x),
     "cosine": lambda x: np.cos(x),
-    "of columns": lambda x: np.sin(x.T),
+    "of columns": lambda x: np.sin(x.T).ravel(),
     "of a slice": lambda x: np.sin(x[:, 1:]),
     "in half the digits": lambda x: np.sin(x.astype(np.float32)),
     "plus zero": lambda x: np.sin(x) * 0.0,

@@ -6,6 +6,7 @@ Plans are run by an interpreter in NumPy (`plans.py`), which also holds each ker
 import numpy as np
 import pytest
 
+import wengert as wg
 from tests.compile.builder import Builder, arrays_for, random_program, transformer
 from tests.compile.plans import NumPy, execute
 from tests.counting import calls
@@ -509,7 +510,23 @@ def test_numbers():
     as_number = b(number, b(np.reshape, y, (1, 1)), np.dtype("f8"))
     b.program.outputs = [y, b(np.reshape, y, (1, 1, 1)), half, b(np.add, as_number, lr)]
     b.program.updates[x] = y
-    assert count(planned(b).steps) == 2
+    assert count(planned(b).steps) == 1
+
+
+def test_results_that_are_views_are_computed_in_their_own_memory():
+    # They were computed in the arena, and copied: what is joined, with each reshape once more.
+    def results(x, w):
+        joined = np.concatenate([np.sin(x), np.cos(x)]).reshape(2, -1)
+        between = np.stack([x, -x, 2 * x], -1).ravel()
+        product = (x @ w).ravel()
+        y = np.exp(x)
+        return joined, between, product, y, y.T, y.reshape(2, 3, 5).transpose(2, 0, 1)
+
+    x, w = np.linspace(-1, 1, 30).reshape(6, 5), np.linspace(0, 2, 20).reshape(5, 4)
+    compiled = wg.compile(results)
+    for mine, known in zip(compiled(x, w), results(x, w), strict=True):
+        np.testing.assert_allclose(mine, known, rtol=1e-14)
+    assert compiled.explain().arena == 0
 
 
 def test_axes_of_one_element():

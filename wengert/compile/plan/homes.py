@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from wengert.compile.plan.arrays import Arrays, fresh
+from wengert.compile.plan.arrays import Arrays, Goal, fresh
 from wengert.compile.plan.needs import Needs
 from wengert.compile.plan.sequence import Sequence
 from wengert.compile.plan.strides import Strided, axes_of_transpose, inverse, through
@@ -25,6 +25,7 @@ class Homes:
         self.roles = arrays.roles
         self.goals = sequence.goals
         self.late = sequence.late
+        self.views = sequence.views
         multiplies = [s for s, role in self.roles.of.items() if role == "multiply"]
         self._factors = {v for s in multiplies for v in s.args}
         self._products = {s.output for s in multiplies}
@@ -39,9 +40,17 @@ class Homes:
         """
         goals = self.goals.get(value)
         if goals:
-            return [self.arrays.whole(goal, value.shape) for goal in goals]
+            return [self._at(value, goal) for goal in goals]
         parts = self._parts(value)
         return list(parts.values()) or [fresh(value, self._axis_order(value))]
+
+    def _at(self, value: Value, goal: Goal) -> Strided:
+        """Where a value lies that is a result, or a view of which is one."""
+        chain = self.views.get(goal, [])
+        shape = chain[-1].output.shape if chain else value.shape
+        place = self._before(chain, self.arrays.whole(goal, shape))
+        assert place is not None
+        return place
 
     def of_concatenation(self, s: Statement) -> list[Strided]:
         return self._begun.get(s) or self.of(s.output)

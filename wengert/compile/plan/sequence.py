@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wengert.compile.plan.arrays import Goal
+from wengert.compile.plan.arrays import Goal, fresh
 from wengert.compile.plan.groups import Group, Groups
 from wengert.compile.plan.needs import Needs
+from wengert.compile.plan.strides import Strided, inverse
 from wengert.compile.program.program import Statement, Value
 
 
@@ -33,6 +34,7 @@ Task = Group | Statement | Copy
 class Sequence:
     """The tasks in order; `goals` of values in memory that is not ours, and those written `late`.
 
+    Some goals are those of `views` of a value, which no other step makes: the changes of layout.
     `last` is the number of the last task that reads a value.
     """
 
@@ -40,6 +42,7 @@ class Sequence:
     goals: dict[Value, list[Goal]]
     late: list[tuple[Value, Goal]]
     last: dict[Value, int]
+    views: dict[Goal, list[Statement]]
 
 
 def sequence(groups: Groups, needs: Needs) -> Sequence:
@@ -50,7 +53,9 @@ def sequence(groups: Groups, needs: Needs) -> Sequence:
     nodes = sorted(ordering.tasks, key=place.__getitem__)
     number = {node: k for k, node in enumerate(nodes)}
     last = {v: max(map(number.__getitem__, read)) for v, read in ordering.readers.items() if read}
-    return Sequence([ordering.tasks[n] for n in nodes], ordering.goals, ordering.late, last)
+    return Sequence(
+        [ordering.tasks[n] for n in nodes], ordering.goals, ordering.late, last, ordering.views
+    )
 
 
 class _Ordering:
@@ -64,6 +69,7 @@ class _Ordering:
         self.checks = {node for s, node in nodes.items() if of[s] == "check"}
         self.goals: dict[Value, list[Goal]] = {}
         self.late: list[tuple[Value, Goal]] = []
+        self.views: dict[Goal, list[Statement]] = {}
 
     def set_goals(self) -> None:
         program = self.program
@@ -72,9 +78,10 @@ class _Ordering:
         wanted += [(v, ("input", number[t])) for t, v in program.updates.items()]
         writers: dict[Goal, int] = {}
         for value, goal in wanted:
-            node = self.groups.node_of(value)
+            source = self._computed_at(value, goal)
+            node = self.groups.node_of(source)
             if node is not None:
-                self.goals.setdefault(value, []).append(goal)
+                self.goals.setdefault(source, []).append(goal)
             elif goal[0] == "input" and program.inputs[goal[1]] is value:
                 continue
             else:
@@ -86,6 +93,28 @@ class _Ordering:
                 self._write_over(value, goal, writers[goal], readers)
             elif goal[0] == "output" and goal[1] in program.replacing:
                 self._write_over(value, goal, writers[goal], set())
+
+    def _computed_at(self, value: Value, goal: Goal) -> Value:
+        """What is computed for a result: for a new array that is seen in another shape or order,
+        the array. It is not if its elements could not lie so, or a product could not write them.
+        """
+        roles = self.groups.roles
+        source = roles.source(value)
+        kind, number = goal
+        if source is None or kind != "output" or number in self.program.replacing:
+            return value
+        place: Strided | None = fresh(value)
+        chain, v = [], value
+        while v is not source and place is not None:
+            chain.append(roles.made[v])
+            place = inverse(chain[-1], place)
+            v = chain[-1].args[0]
+        maker = roles.made.get(source)
+        multiplies = maker is not None and roles.of[maker] == "multiply"
+        if place is None or (multiplies and not roles.backend.reads(place.shape, place.strides)):
+            return value
+        self.views[goal] = chain[::-1]
+        return source
 
     def _copy(self, value: Value, goal: Goal) -> int:
         """The step that copies a value to where it is wanted."""
