@@ -603,6 +603,11 @@ def test_files_and_folders_that_are_named_exist(folder):
     assert gone == []
 
 
+def test_exceptions_are_made_for_files_that_exist():
+    ruff = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]["lint"]
+    assert [name for name in ruff["per-file-ignores"] if not any(ROOT.glob(name))] == []
+
+
 COMPILER = ROOT / "wengert" / "compile"
 
 

@@ -1,4 +1,4 @@
-"""Where the time goes: by operation, by the user's line and by module, forward and backward.
+"""Where the time goes, as `torch.profiler` tells it: by operation, line and module, both ways.
 
 Nothing in the package knows of this. While a profile runs, the public functions, the methods of
 Tensor and `Module.__call__` are replaced by ones that look at the clock; and during the reverse
