@@ -433,9 +433,7 @@ WITHOUT_ERRORS = """
     compile.call.function.CompiledFunction:gradients distributed.tensors:recv
     distributions.constraints:cat functions.creation:to_dlpack functions.limits:is_tensor,typename
     functions.scattering:unravel_index history.node.Node:settle nn.containers.ParameterList:append
-    nn.containers.ParameterDict:setdefault nn.init:uniform_,normal_,trunc_normal_
-    nn.init:ones_,zeros_,xavier_uniform_ nn.init:xavier_normal_,uniform,normal
-    nn.init:xavier_uniform,xavier_normal nn.layers.linear.Embedding:from_pretrained
+    nn.containers.ParameterDict:setdefault nn.layers.linear.Embedding:from_pretrained
     nn.utils.clip_grad:get_total_norm nn.utils.convert_parameters:parameters_to_vector
     nn.utils.prune:l1_unstructured,ln_structured,custom_from_mask nn.utils.rnn:invert_permutation
     rules.rule:unbroadcast,fact scipy.linalg:circulant

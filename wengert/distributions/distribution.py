@@ -16,6 +16,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.dispatch import known, require
 from wengert.distributions.constraints import Constraint, is_dependent, unit_interval
+from wengert.errors import DtypeError
 from wengert.functions import random
 from wengert.functions.arguments import constant
 from wengert.functions.creation import as_tensor, tensor, zeros_like
@@ -197,6 +198,7 @@ class Distribution:
         return probability
 
     def _tensor(self, value: Any) -> Tensor:
+        _refuse_words(value)
         number = as_tensor(value)
         if number.dtype.kind == "f" and not hasattr(value, "dtype"):
             return tensor(value, dtype=self._dtype())
@@ -275,17 +277,25 @@ def _invalid(
     )
 
 
+def _refuse_words(value: Any) -> None:
+    if isinstance(value, (str, bytes, type(None))):
+        raise ValueError(
+            f"parameters and values are tensors, arrays or numbers, but {value!r} was given"
+        )
+
+
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """Parameters as floating-point tensors of one shape.
 
     They get the dtype of the tensors and arrays among them, to which numbers and lists adapt.
     """
     for value in values:
-        if isinstance(value, (str, bytes, type(None))):
-            raise ValueError(f"parameters are tensors, arrays or numbers, but {value!r} was given")
+        _refuse_words(value)
     fixed = [as_tensor(v) if hasattr(v, "dtype") else None for v in values]
     kinds = [t.dtype for t in fixed if t is not None and dtypes.is_inexact(t.dtype)]
     kind = np.result_type(*kinds) if kinds else dtypes.get_default_dtype()
+    if kind.kind == "c":
+        raise DtypeError(f"parameters are real numbers, but one is of {kind}. Use its .real")
     parameters = [
         tensor(v, dtype=kind) if t is None else t.to(kind)
         for v, t in zip(values, fixed, strict=True)

@@ -312,6 +312,11 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
             [3., 3.]])
     """
     if not isinstance(equation, str):
+        if not operands:
+            raise ValueError(
+                f"einsum() takes an equation, as in einsum('ij,jk->ik', a, b), and operands, but "
+                f"got {type(equation).__name__} alone"
+            )
         equation, operands = _from_sublists((equation, *operands))
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])

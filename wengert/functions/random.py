@@ -424,7 +424,7 @@ def bernoulli(input: Any, p: Any = None, *, generator: Generator | None = None) 
     """1 with the probability that `input` (or `p`) says, else 0."""
     input = tensor_of(input)
     if p is None:
-        _needs_floats(input, "bernoulli")
+        needs_floats(input, "bernoulli")
     chance = as_array(input._array if p is None else np.broadcast_to(array_of(p), input.shape))
     wrong = "Expected p_in >= 0 && p_in <= 1 to be true: probabilities lie between 0 and 1"
     require(~((chance < 0) | (chance > 1)), RuntimeError, wrong)
@@ -499,13 +499,27 @@ def filled(x: Tensor, draw: Any, name: str) -> Tensor:
     return overwrite(x, constant(as_array(draw).astype(x.dtype)), name)
 
 
-def _needs_floats(x: Tensor, name: str) -> None:
+def needs_floats(x: Tensor, name: str) -> None:
     both_parts = name in ("normal_", "uniform_")
     if not (dtypes.is_inexact if both_parts else dtypes.is_floating)(x.dtype):
         raise DtypeError(
             f"{name} is not implemented for {x.dtype}: it draws floating-point numbers. Use "
             "x.float() or x.random_()."
         )
+
+
+def needs_range(low: float, high: float) -> None:
+    """RuntimeError unless uniform numbers can lie between these."""
+    if not low <= high:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
+        )
+
+
+def needs_spread(std: float) -> None:
+    """RuntimeError unless this is a standard deviation."""
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 
 def _needs_positive(name: str, setting: str, value: float) -> None:
@@ -519,11 +533,8 @@ def uniform_(
     x: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with numbers uniform on [from, to)."""
-    _needs_floats(x, "uniform_")
-    if from_ > to:
-        raise RuntimeError(
-            f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}"
-        )
+    needs_floats(x, "uniform_")
+    needs_range(from_, to)
     return filled(x, from_ + (to - from_) * uniform(tuple(x.shape), x.dtype, generator), "uniform_")
 
 
@@ -532,9 +543,8 @@ def normal_(
     x: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with normal numbers."""
-    _needs_floats(x, "normal_")
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    needs_floats(x, "normal_")
+    needs_spread(std)
     return filled(x, mean + std * gaussian(tuple(x.shape), x.dtype, generator), "normal_")
 
 
@@ -569,7 +579,7 @@ def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -
 @told
 def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponential numbers of rate lambd."""
-    _needs_floats(x, "exponential_")
+    needs_floats(x, "exponential_")
     _needs_positive("exponential_", "lambda", lambd)
     return filled(x, numbers_of(generator).standard_exponential(x.shape) / lambd, "exponential_")
 
@@ -579,7 +589,7 @@ def cauchy_(
     x: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with Cauchy numbers."""
-    _needs_floats(x, "cauchy_")
+    needs_floats(x, "cauchy_")
     _needs_positive("cauchy_", "sigma", sigma)
     return filled(x, median + sigma * numbers_of(generator).standard_cauchy(x.shape), "cauchy_")
 
@@ -598,6 +608,6 @@ def log_normal_(
     x: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with numbers whose logarithm is normal."""
-    _needs_floats(x, "log_normal_")
+    needs_floats(x, "log_normal_")
     _needs_positive("log_normal_", "std", std)
     return filled(x, numbers_of(generator).lognormal(mean, std, x.shape), "log_normal_")

@@ -140,4 +140,10 @@ def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
     """A vector that shares the memory of an object with the buffer protocol."""
+    try:
+        memoryview(buffer)
+    except TypeError as error:
+        raise ValueError(
+            f"frombuffer() takes an object with the buffer protocol: {error}"
+        ) from error
     return finish(np.frombuffer(buffer, dtype, count, offset), requires_grad)

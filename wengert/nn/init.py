@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.engine import mark_written
+from wengert.autograd.misfits import told
 from wengert.dispatch import called
-from wengert.functions.random import numbers_of
+from wengert.functions.random import needs_floats, needs_range, needs_spread, numbers_of
 from wengert.history.location import warn
+from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
 
 
@@ -41,16 +43,23 @@ def _filled(tensor: Tensor, values: Any, name: str) -> Tensor:
     return tensor
 
 
+@told
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform numbers between a and b."""
+    needs_floats(tensor, "uniform_")
+    needs_range(a, b)
     return _filled(tensor, numbers_of(generator).uniform(a, b, tensor._array.shape), "uniform_")
 
 
+@told
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Normal numbers."""
+    needs_floats(tensor, "normal_")
+    needs_spread(std)
     return _filled(tensor, numbers_of(generator).normal(mean, std, tensor._array.shape), "normal_")
 
 
+@told
 def trunc_normal_(
     tensor: Tensor,
     mean: float = 0.0,
@@ -60,6 +69,7 @@ def trunc_normal_(
     generator: Any = None,
 ) -> Tensor:
     """Normal numbers, drawn again where they fall outside a to b."""
+    needs_floats(tensor, "trunc_normal_")
     if mean < a - 2 * std or mean > b + 2 * std:
         warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
@@ -69,25 +79,31 @@ def trunc_normal_(
     from scipy import special
 
     low, high = special.ndtr((a - mean) / std), special.ndtr((b - mean) / std)
+    needs_range(low, high)
     uniform = numbers_of(generator).uniform(low, high, tensor._array.shape)
     return _filled(tensor, np.clip(mean + std * special.ndtri(uniform), a, b), "trunc_normal_")
 
 
+@told
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """One number everywhere."""
-    return _filled(tensor, val, "fill_")
+    with no_grad():
+        return tensor.fill_(val)
 
 
+@told
 def ones_(tensor: Tensor) -> Tensor:
     """Ones."""
     return constant_(tensor, 1.0)
 
 
+@told
 def zeros_(tensor: Tensor) -> Tensor:
     """Zeros."""
     return constant_(tensor, 0.0)
 
 
+@told
 def eye_(tensor: Tensor) -> Tensor:
     """The identity matrix."""
     if tensor.ndim != 2:
@@ -95,6 +111,7 @@ def eye_(tensor: Tensor) -> Tensor:
     return _filled(tensor, np.eye(*tensor._array.shape), "eye_")
 
 
+@told
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """The identity as a convolution's weight."""
     shape = tensor._array.shape
@@ -125,6 +142,7 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
 _calculate_fan_in_and_fan_out = _fans
 
 
+@told
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform numbers of variance 2 gain^2 / (fan_in + fan_out) (Glorot and Bengio, 2010)."""
     fan_in, fan_out = _fans(tensor)
@@ -132,6 +150,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     return uniform_(tensor, -bound, bound, generator)
 
 
+@told
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Normal numbers of variance 2 gain^2 / (fan_in + fan_out) (Glorot and Bengio, 2010)."""
     fan_in, fan_out = _fans(tensor)
@@ -152,6 +171,7 @@ def _is_empty(tensor: Tensor) -> bool:
     return False
 
 
+@told
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
@@ -166,6 +186,7 @@ def kaiming_uniform_(
     return uniform_(tensor, -bound, bound, generator)
 
 
+@told
 def kaiming_normal_(
     tensor: Tensor,
     a: float = 0,
@@ -179,10 +200,12 @@ def kaiming_normal_(
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
+@told
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """A (semi-)orthogonal matrix, uniformly drawn (Saxe et al., 2013)."""
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
+    needs_floats(tensor, "orthogonal_")
     rows = tensor._array.shape[0]
     columns = tensor._array.size // rows if rows else 0
     flat = numbers_of(generator).standard_normal((max(rows, columns), min(rows, columns)))
@@ -192,10 +215,13 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     return _filled(tensor, gain * q.reshape(tensor._array.shape), "orthogonal_")
 
 
+@told
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """A normal matrix with a fraction of each column set to 0 (Martens, 2010)."""
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
+    needs_floats(tensor, "sparse_")
+    needs_spread(std)
     rng = numbers_of(generator)
     rows, columns = tensor._array.shape
     values = rng.normal(0, std, (rows, columns))

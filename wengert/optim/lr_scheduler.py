@@ -14,6 +14,11 @@ from wengert.history.location import warn
 from wengert.optim.optimizer import Optimizer
 
 
+def _check(optimizer: Any) -> None:
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+
+
 class LRScheduler:
     """Base of schedules: `step()` goes on by one epoch and sets each group's learning rate.
 
@@ -21,8 +26,7 @@ class LRScheduler:
     """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        _check(optimizer)
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
@@ -373,6 +377,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     ) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if not isinstance(eta_min, (int, float)):
+            raise ValueError(f"Expected float or int eta_min, but got {eta_min!r}")
         if T_mult < 1 or not isinstance(T_mult, int):
             raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
         self.T_0 = T_0
@@ -432,6 +438,7 @@ class OneCycleLR(LRScheduler):
         three_phase: bool = False,
         last_epoch: int = -1,
     ) -> None:
+        _check(optimizer)
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
                 raise ValueError(
@@ -529,8 +536,7 @@ class CyclicLR(LRScheduler):
         max_momentum: float | list[float] = 0.9,
         last_epoch: int = -1,
     ) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        _check(optimizer)
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError(
                 f"mode is invalid and scale_fn is None: got {mode!r}, expected 'triangular', "
@@ -681,8 +687,7 @@ class ReduceLROnPlateau(LRScheduler):
     ) -> None:
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        _check(optimizer)
         if mode not in ("min", "max"):
             raise ValueError(f"mode {mode} is unknown!")
         if threshold_mode not in ("rel", "abs"):

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
+from wengert.autograd.settings import refuse_unless_truth
 from wengert.optim.optimizer import Group, Optimizer
 
 P = ParamSpec("P")
@@ -47,14 +48,21 @@ def _check(defaults: Group, at_least: tuple[str, ...]) -> None:
     for name in at_least:
         at_least_zero(_WORDS.get(name, f"{name} value"), defaults[name])
     for i, beta in enumerate(defaults.get("betas", ())):
-        if not 0.0 <= float(beta) < 1.0:
+        if not 0.0 <= number(f"beta parameter at index {i}", beta) < 1.0:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
     _check_ways(defaults)
 
 
+def number(name: str, value: Any) -> float:
+    """A setting as a number: TypeError for what is none, a text that spells one too."""
+    if not hasattr(value, "__float__"):
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}: {value!r}")
+    return float(value)
+
+
 def at_least_zero(name: str, value: Any) -> None:
     """ValueError for a negative setting, in PyTorch's words."""
-    if not float(value) >= 0.0:
+    if not number(name, value) >= 0.0:
         raise ValueError(f"Invalid {name}: {value}")
 
 
@@ -63,7 +71,9 @@ def _check_ways(defaults: Group) -> None:
 
     So with `capturable`: `wengert.compile` captures every optimizer that can be.
     """
-    if defaults.get("differentiable"):
+    differentiable = defaults.get("differentiable", False)
+    refuse_unless_truth("differentiable", differentiable)
+    if differentiable:
         raise NotImplementedError(
             "differentiable=True is not available: optimizers here update in place. Write the "
             "update as new = p - lr * g with autograd.grad(..., create_graph=True) to "

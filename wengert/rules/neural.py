@@ -225,7 +225,8 @@ def _is_one(weight: Any) -> bool:
 
 @way(prelu, lambda x, weight: _is_one(weight) and many(x, enough=ENOUGH))
 def _by_one_weight(x: Any, weight: Any) -> Any:
-    return by_elements(prelu.body, x, shared=[weight.reshape(()).astype(x.dtype)])  # type: ignore[attr-defined]
+    slope = weight.reshape(()).astype(x.dtype)
+    return by_elements(prelu.body, x, shared=[slope])  # type: ignore[attr-defined]
 
 
 @primitive

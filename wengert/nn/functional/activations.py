@@ -236,7 +236,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by `lambd`, 0 where |x| <= lambd."""
     check_floats(input, "softshrink")
-    if lambd < 0:
+    if not lambd >= 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return apply(neural.softshrink, input, lambd)
 

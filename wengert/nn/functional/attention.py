@@ -120,6 +120,15 @@ def _repeat_heads(x: Tensor, heads: int) -> Tensor:
 # ---- several heads -------------------------------------------------------------------------
 
 
+def _check_masks(**masks: Any) -> None:
+    for name, mask in masks.items():
+        if mask is not None and not isinstance(mask, Tensor):
+            raise TypeError(
+                f"{name} must be a Tensor or None, not {type(mask).__name__}. Make one with "
+                "wengert.tensor(...): True hides a key."
+            )
+
+
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -148,6 +157,7 @@ def multi_head_attention_forward(
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
     """What `nn.MultiheadAttention` computes, of (L, N, E) or (L, E); see there."""
+    _check_masks(key_padding_mask=key_padding_mask, attn_mask=attn_mask)
     lone = query.ndim == 2
     if lone:
         query, key, value = (x.unsqueeze(1) for x in (query, key, value))

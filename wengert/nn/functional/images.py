@@ -56,6 +56,12 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         raise NotImplementedError(
             f"Unrecognised padding mode {mode}; choose constant, reflect, replicate or circular."
         )
+    if not n or input._array.ndim not in (n + 1, n + 2):
+        raise NotImplementedError(
+            f"Padding size {len(widths)} is not supported for {input._array.ndim}D input with mode "
+            f"'{mode}': the padded dimensions come after one or two others, channels and perhaps a "
+            "batch. Add them, as in x.unsqueeze(0)."
+        )
     if mode != "circular":
         check_floats(input, f"pad_{mode}", "b")
     for size, a, b in zip(spatial, before, after, strict=True):

@@ -101,7 +101,7 @@ def smooth_l1_loss(
     """d^2 / (2 beta) where |d| < beta, else |d| - beta/2, for d = input - target."""
     reduction = reduction_of(size_average, reduce, reduction)
     matched(input, target, "smooth_l1_loss", "c")
-    if beta < 0:
+    if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     away = input - target
     loss = apply(neural.huber, away, float(beta)) / beta if beta else abs(away)
@@ -120,7 +120,7 @@ def huber_loss(
     """d^2 / 2 where |d| < delta, else delta (|d| - delta/2), for d = input - target."""
     reduction = reduction_of(None, None, reduction)
     matched(input, target, "huber_loss", "c")
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     loss = apply(neural.huber, input - target, float(delta))
     return _weighted(loss, weight, reduction)
@@ -433,7 +433,7 @@ def binary_cross_entropy_with_logits(
     return reduced(loss, reduction)
 
 
-@of_tensors(1)
+@of_tensors(2)
 @refuses(input="biuc", target="c")
 def soft_margin_loss(
     input: Tensor,
@@ -444,6 +444,11 @@ def soft_margin_loss(
 ) -> Tensor:
     """log(1 + exp(-t x)), for t of 1 or -1."""
     reduction = reduction_of(size_average, reduce, reduction)
+    if np.broadcast_shapes(input._array.shape, target._array.shape) != input._array.shape:
+        raise RuntimeError(
+            f"soft_margin_loss: a target of shape {list(target.shape)} is not of the input's, "
+            f"{list(input.shape)}. Use squeeze()."
+        )
     return reduced(apply(neural.softplus, -target * input), reduction)
 
 
@@ -520,8 +525,8 @@ def gaussian_nll_loss(
     if var._array.shape != input._array.shape:
         if input._array.shape[:-1] == var._array.shape:
             var = reshape(var, (*var.shape, 1))
-        elif var.ndim > input.ndim or any(
-            n not in (1, m) for n, m in zip(var.shape[::-1], input.shape[::-1], strict=False)
+        elif var.ndim != input.ndim or any(
+            n not in (1, m) for n, m in zip(var.shape, input.shape, strict=True)
         ):
             raise ValueError("var is of incorrect size")
     require(~(var._array < 0), ValueError, "var has negative entry/entries")
@@ -534,7 +539,7 @@ def gaussian_nll_loss(
     return reduced(loss, reduction)
 
 
-@of_tensors(1)
+@of_tensors(2)
 @refuses(target="bc")
 def poisson_nll_loss(
     input: Tensor,
@@ -600,6 +605,11 @@ def margin_ranking_loss(
 ) -> Tensor:
     """max(0, -t (x1 - x2) + margin)."""
     reduction = reduction_of(size_average, reduce, reduction)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError(
+            "margin_ranking_loss: the tensors need as many dimensions, but have shapes "
+            f"{list(input1.shape)}, {list(input2.shape)} and {list(target.shape)}. Use squeeze()."
+        )
     return reduced(_above_zero(-target * (input1 - input2) + margin), reduction)
 
 

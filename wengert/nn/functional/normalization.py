@@ -16,6 +16,7 @@ from wengert.functions.reductions import vector_norm
 from wengert.nn.functional import chance
 from wengert.nn.functional.shared import (
     apply,
+    check_floats,
     check_positive,
     mean,
     over,
@@ -229,6 +230,8 @@ def batch_norm(
         input, "batch_norm", weight, bias, running_mean, running_var
     )
     if training:
+        if not eps > 0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
         count = x.size // x.shape[1]
         if count == 1:
             raise ValueError(
@@ -294,6 +297,7 @@ def instance_norm(
     x = input._array
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    check_floats(input, "instance_norm")
     _check_both(running_mean, running_var)
     weight, bias, *_ = _in_dtype_of(input, "instance_norm", weight, bias, running_mean, running_var)
     axes = tuple(range(2, x.ndim))

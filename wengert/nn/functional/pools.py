@@ -164,6 +164,11 @@ def _fractional(n: int) -> Any:
             if _random_samples is None
             else tensor_of(_random_samples, "_random_samples")._array
         )
+        if drawn.dtype != x.dtype:
+            raise RuntimeError(
+                f"{name}(): _random_samples are of {drawn.dtype} and the input is of {x.dtype}: "
+                "both have to have the same dtype"
+            )
         if n == 2:  # PyTorch has the last dimension's sample first, of images only
             drawn = drawn[..., ::-1]
         starts = [

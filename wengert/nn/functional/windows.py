@@ -250,6 +250,8 @@ def _conv_transpose(n: int) -> Any:
                 f"input{list(x.shape)} to have {weight.shape[0]} channels, but got {x.shape[1]} "
                 "channels instead"
             )
+        if any(p < 0 for p in padding):
+            raise RuntimeError("negative padding is not supported")
         if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
             raise RuntimeError(
                 "output padding must be smaller than either stride or dilation, but got "

@@ -193,7 +193,8 @@ class PReLU(Module):
         self.num_parameters = num_parameters
         self.init = init
         dtype = dtypes.or_default(dtype)
-        self.weight = Parameter(wrap(np.full(num_parameters, init, dtype)))
+        self.weight = Parameter(wrap(np.empty(num_parameters, dtype)))
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Back to the initial slope."""

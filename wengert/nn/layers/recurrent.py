@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from wengert.autograd.settings import refuse_unless_truth
 from wengert.functions.joining import cat, stack
 from wengert.history.location import warn
 from wengert.nn import functional as F
@@ -50,6 +51,7 @@ class RNNBase(Module):
         _check_settings(
             mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size
         )
+        refuse_unless_truth("bidirectional", bidirectional)
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size

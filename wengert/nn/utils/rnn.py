@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from wengert.autograd.record import recorder
+from wengert.functions.arguments import of_tensors
 from wengert.functions.creation import as_tensor
 from wengert.imports import lacking as _lacking
 from wengert.rules.convolution import pad_with
@@ -91,6 +92,7 @@ def _lengths(lengths: Any) -> np.ndarray:
     return array.astype(np.int64)
 
 
+@of_tensors(1)
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
