@@ -153,6 +153,18 @@ def test_steps_that_differ_in_where_they_begin_share_their_code() -> None:
     np.testing.assert_array_equal(out, given[::-1])
 
 
+def test_zeros_of_both_signs_are_two_constants() -> None:
+    # 0.0 == -0.0: of two steps that differed in this alone, the second ran the code of the first.
+    x, y, z = (Value((4,), F) for _ in range(3))
+    steps = [
+        Loops(scaled(4, factor), (Place("input", 0), Place("output", k)))
+        for k, factor in enumerate((0.0, -0.0))
+    ]
+    plus, minus = Executable(Plan(steps, 0, [], [x], [y, z])).run([np.ones(4, F)])
+    assert not np.signbit(plus).any()
+    assert np.signbit(minus).all()
+
+
 def test_what_several_steps_share_is_not_written_out_for_each_of_them() -> None:
     # What was small became part of the body each time, and was compiled each time.
     from llvmlite import ir

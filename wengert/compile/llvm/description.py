@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.llvm.library.natives import NATIVES, is_native
+from wengert.compile.plan.kernel import Kernel
 from wengert.compile.plan.plan import Call, Loops, Multiply, Plan, Step, Table
 from wengert.compile.program.operations import check
 from wengert.compile.program.program import Program, Value
@@ -32,18 +33,22 @@ class Untold(Exception):
 
 def told(plan: Plan) -> str:
     """The text. `Untold` if there is none."""
-    return "\n".join(_plan(plan))
+    return "\n".join(_plan(plan, {}))
 
 
-def _plan(plan: Plan) -> Iterator[str]:
+def _plan(plan: Plan, kernels: dict[Kernel, int]) -> Iterator[str]:
+    """A kernel is told once; then it is a number."""
     yield f"{Table.of(plan)} {plan.arena}"
     for step in plan.steps:
-        yield from _step(step)
+        yield from _step(step, kernels)
 
 
-def _step(step: Step) -> Iterator[str]:
+def _step(step: Step, kernels: dict[Kernel, int]) -> Iterator[str]:
     if isinstance(step, Loops):
-        yield f"loops {step.kernel} {step.places}"
+        number = kernels.setdefault(step.kernel, len(kernels))
+        if number == len(kernels) - 1:
+            yield f"kernel {step.kernel}"
+        yield f"loops {number} {step.places}"
     elif isinstance(step, Multiply):
         yield f"multiply {step.a} {step.b} {step.out} {step.add}"
     elif step.bodies:
@@ -51,7 +56,7 @@ def _step(step: Step) -> Iterator[str]:
         yield f"{_called(step)} {function.__name__} {_item(vars(function), {})}"
         for body in step.bodies:
             yield f"body {_item([*body.inputs, None, *body.outputs, None, *body.constants], {})}"
-            yield from _plan(body)
+            yield from _plan(body, kernels)
         yield "end"
     elif is_native(step):
         yield f"{_called(step)} native {[*NATIVES].index(step.statement.function)}"

@@ -42,10 +42,17 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A number."""
+    """A number. Zeros of both signs are two: equal kernels have the same code."""
 
     value: complex | float | int | bool
     dtype: np.dtype
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Const) and self.dtype == other.dtype
+        return same and repr(self.value) == repr(other.value)  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((repr(self.value), self.dtype))
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,20 +47,20 @@ def along(frame: Frame) -> tuple[Loop, ...]:
 
 def resolved(loops: Sequence[Loop], by: dict[Loop, list[Loop]] | None = None) -> tuple[Loop, ...]:
     """The loops that these are now, or would be after replacing some more."""
+    for loop in loops:  # mostly, all are what they were
+        if loop.parts is not None or (by and loop in by):
+            break
+    else:
+        return loops if type(loops) is tuple else tuple(loops)
     result: list[Loop] = []
-    changed = False
     for loop in loops:
         parts = loop.parts
         if parts is not None:
             parts = loop.parts = list(resolved(parts))
-        elif by is not None:
+        elif by:
             parts = by.get(loop)
-        if parts is None:
-            result.append(loop)
-        else:
-            changed = True
-            result.extend(resolved(parts, by))
-    return tuple(result) if changed or type(loops) is not tuple else loops
+        result += [loop] if parts is None else resolved(parts, by)
+    return tuple(result)
 
 
 def current(frame: Frame, by: dict[Loop, list[Loop]] | None = None) -> Frame:
