@@ -271,8 +271,8 @@ class World(Reads):
         """The tensor from outside whose writes are counted with those of one made inside."""
         cell = x._cell if isinstance(x, Tensor) and not self._is_there(x) else None
         given = [passed.tensor for passed in self.passed.stand_ins.values()]
-        found = [entry.tensor for entry in self.outside.tensors.values()]
-        return next((t for t in (*given, *found) if cell is not None and t._cell is cell), x)
+        outside = [entry.tensor for entry in self.outside.tensors.values()]
+        return next((t for t in (*given, *outside) if cell is not None and t._cell is cell), x)
 
     def read_by_library(self, owner: Any, name: str, value: Any) -> Any:
         """What the library gets for an attribute of a module."""
