@@ -83,9 +83,12 @@ class _Watched:
 class _Attributes:
     """In the place of the method `__getattribute__` of a class of modules."""
 
+    def __init__(self) -> None:
+        self.usual = object.__getattribute__
+
     def __get__(self, module: Any, owner: Any = None) -> Any:
         if module is None:
-            return object.__getattribute__
+            return self.usual
         return functools.partial(self.read, module)
 
     def read(self, module: Any, name: str) -> Any:
@@ -131,6 +134,9 @@ def _hash(tensor: Tensor) -> int:
     return object.__hash__(tensor)
 
 
+_hash.usual = object.__hash__  # type: ignore[attr-defined]
+
+
 class _Does:
     """In the place of a generator's method: a capture does it instead."""
 
@@ -156,11 +162,6 @@ def _changes(cls: type, method: str) -> _Changes:
 def stands_in(value: Any) -> bool:
     """Whether this is in the place of what a class has while somebody traces."""
     return value is _hash or isinstance(value, (_Watched, _Attributes, _Changes, _Does))
-
-
-def _usual(cls: type, here: Any) -> Any:
-    """What a class has where nobody traces."""
-    return object.__hash__ if here is _hash else here.__get__(None, cls)
 
 
 _WATCHED = [
@@ -192,7 +193,7 @@ def _settle() -> None:
         modules += ((cls, name, _changes(cls, name)) for name in ("__setattr__", "__delattr__"))
     optimizers = [(cls, "param_groups", _GROUPS) for cls in SETTINGS]
     classes, names, watching = zip(*_WATCHED, *modules, *optimizers, strict=True)
-    usual = [*map(_usual, classes, watching)]
+    usual = [here.usual for here in watching]
     wanted = chain.from_iterable(map((usual, watching).__getitem__, map(bool, (CAPTURES,))))
     deque(map(setattr, classes, names, wanted), 0)
 
