@@ -732,3 +732,25 @@ def test_nothing_of_a_trace_outlives_it(make: Any) -> None:
             assert alive() == before
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("uses", [1, 2])
+def test_past_the_limit_nobody_looks_for_a_program_any_more(uses: int) -> None:
+    # Each call asked all programs, in Python, whether they fit: 40 times the eager step.
+    tag = ["t"]
+    compiled = wg.compile(lambda x: x * len(tag[0]))
+    x = wg.ones(2)
+    with pytest.warns(UserWarning, match="was compiled 16 times, and now runs eagerly"):
+        for n in range(20):
+            tag[0] = "t" * n
+            for _ in range(uses):
+                assert compiled(x).tolist() == [n, n]
+    kept = [s for known in compiled.specializations.values() for s in known]
+    assert len(kept) == (16 if uses > 1 else 0)
+    asked: list[Any] = []
+    compiled._signature = lambda *_: asked.append(_)  # type: ignore[method-assign]
+    for n in (3, 30, 7):
+        tag[0] = "t" * n
+        assert compiled(x).tolist() == [n, n]
+    assert not asked
+    assert len(compiled.retraces) == 15

@@ -182,6 +182,8 @@ class CompiledFunction(_Typed[P, R]):
         self._ints: dict[int, int] = {}  # arguments that are ints, as they were first
         self._cuts: dict[Any, set[int]] = {}  # of ints that decide something, by place
         self._unrolled: dict[Any, int] = {}  # how many steps of the user's loops are traced
+        self._full = False  # whether it was compiled as often as it may be
+        self._closed: set[bool] = set()  # whether no entry is missing: for special modes, and not
         self._last: Specialization | None = None
         self._gradients: CompiledFunction | None = None
         self._entry: Callable[..., Any] = self._call
@@ -334,6 +336,8 @@ class CompiledFunction(_Typed[P, R]):
         unusual = state.hooks or state.anomaly or state.clone_saved or state.zeros or state.duals
         if unusual or watch.active() is not None or not errors_pass():
             return self.function(*args, **kwargs)
+        if bool(modes.special) in self._closed:  # no entry has taken the call
+            return self.function(*args, **kwargs)
         flat: list[Any] = []
         structure = flatten((args, kwargs), flat)
         given = list(containers(args, kwargs))
@@ -345,11 +349,10 @@ class CompiledFunction(_Typed[P, R]):
             if specialization.fits(flat):
                 break
         else:
+            if self._is_full():
+                return self.function(*args, **kwargs)
             for specialization in known:
                 self._note_varying(specialization)
-            if sum(map(len, self.specializations.values())) >= LIMIT:
-                self._warn_limit()
-                return self.function(*args, **kwargs)
             outcome = self._specialize(args, kwargs)
             if not isinstance(outcome, tuple):
                 return self._eagerly(outcome, args, kwargs)
@@ -423,6 +426,22 @@ class CompiledFunction(_Typed[P, R]):
         if type(x) is not int or i in self._static or self._ints.setdefault(i, x) == x:
             return None
         return interval(x, self._cuts.get(key_of(Argument(i)), ()))
+
+    def _is_full(self) -> bool:
+        """Whether nothing more is compiled: what was called once only is forgotten then, and where
+        all others have entries, which come first, nobody looks for one any more.
+        """
+        if sum(map(len, self.specializations.values())) >= LIMIT:
+            self._warn_limit()
+            self._full = True
+            for known in self.specializations.values():
+                known[:] = [x for x in known if x.linked]
+        if self._full:
+            special = bool(modes.special)
+            rest = (x for known in self.specializations.values() for x in known)
+            if all(special in x.linked for x in rest):
+                self._closed.add(special)
+        return self._full
 
     def _warn_limit(self) -> None:
         reasons = "".join(f"\n  {reason}" for reason in self.retraces[-3:])
