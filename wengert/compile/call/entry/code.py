@@ -48,12 +48,13 @@ class _Entry:
         self.arguments()
         self.guards()
         self.inputs()
-        w.need(w.phase(table, Phase.AWAITED), self.slow)
+        w.need(w.phase(table, Phase.SETTLED, w.number(0)), self.slow)
         self.outputs()
         self.body()
         self.count_writes()
         self.finish_outputs()
-        for phase in (Phase.SETTLED, Phase.PIECES, Phase.RECORDED):
+        w.need(w.phase(table, Phase.SETTLED, w.number(1)), self.lost)
+        for phase in (Phase.PIECES, Phase.RECORDED):
             w.need(w.phase(table, phase), self.lost)
         self.result()
         w.build.position_at_end(self.slow)

@@ -215,12 +215,10 @@ class _Table:
         needed = {
             Phase.OPENED: spread.keywords or spread.containers,
             Phase.UNWRITTEN: any(i.since is not None for i in entry.inputs),
-            Phase.AWAITED: entry.settled is not None,
             Phase.NUMBER: numbers,
             Phase.SETTLED: entry.settled is not None,
             Phase.PIECES: entry.pieces,
             Phase.RECORDED: entry.recording is not None,
-            Phase.RELEASED: spread.containers or entry.pieces or entry.recording,
         }
         return (phase for phase, need in needed.items() if need)
 

@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from wengert.compile.call.entry import layouts as at
 from wengert.compile.call.entry.entry import KEPT
-from wengert.compile.call.entry.words import Field, Form, Head, Kind, Phase, Span
+from wengert.compile.call.entry.words import Field, Form, Head, Kind, Span
 from wengert.compile.call.entry.writer import BIT, BYTE, HALF, WORD, Writer, part
 from wengert.compile.llvm.machine.control import loop
 
@@ -317,9 +317,11 @@ def reusable(w: Writer, record: ir.Value) -> None:
 @part(ir.VoidType())
 def release(w: Writer, table: ir.Value) -> None:
     """Let go of what the call made and still holds."""
+    w.let_go(table, Head.CONTAINERS, Field.MADE)
     w.let_go(table, Head.INPUTS, Field.COPY)
-    w.let_go(table, Head.OUTPUTS, Field.ARRAY, Field.MADE)
-    w.phase(table, Phase.RELEASED)
+    for section in (Head.OUTPUTS, Head.PIECES):
+        w.let_go(table, section, Field.ARRAY, Field.MADE)
+    w.let_go(table, Head.RECORDING, Field.MADE)
     w.build.ret_void()
 
 

@@ -6,9 +6,6 @@ The first argument of a phase is the table. Those that come to their end say yes
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
 from llvmlite import ir
 
 from wengert.compile.call.entry import layouts as at
@@ -91,21 +88,19 @@ def unwritten(w: Writer, _: ir.Value, tensor: ir.Value, node: ir.Value) -> None:
 
 
 @part(WORD)
-def awaited(w: Writer, table: ir.Value) -> None:
-    """Whether each output can be the first gradient of the leaf at its edge."""
-    with _edges(w, table) as (record, edge):
-        w.need(w.differs(w.call("awaiting", record, edge), 0))
-
-
-@contextlib.contextmanager
-def _edges(w: Writer, table: ir.Value) -> Iterator[tuple[ir.Value, ir.Value]]:
-    """Each output, and the edge of the node that it is for."""
+def settled(w: Writer, table: ir.Value, acts: ir.Value) -> None:
+    """Whether each output can be the first gradient of the leaf at its edge; if it acts, it is."""
     begin, node = w.word(table, Head.OUTPUTS), w.word(table, Head.SETTLED)
     with w.section(table, Head.OUTPUTS) as record:
         number = w.build.udiv(w.build.sub(record, begin), w.number(8 * RECORD))
         edges = w.load(w.word(node, 0), w.offsets.recorded["edges"])
         place = w.build.add(edges, w.build.mul(number, w.number(8)))
-        yield record, w.load(place, at.TUPLE_ITEMS)
+        leaf = w.call("awaiting", record, w.load(place, at.TUPLE_ITEMS))
+        w.need(w.differs(leaf, 0))
+        with w.when(w.differs(acts, 0)):
+            gradient = w.word(record, Field.MADE)
+            done = w.call("python.PyObject_SetAttr", leaf, w.known("entry._grad"), gradient)
+            w.need(w.same(done, 0))
 
 
 @part(WORD)
@@ -143,17 +138,6 @@ def number(w: Writer, _: ir.Value, record: ir.Value) -> None:
     array = w.word(record, Field.ARRAY)
     w.store(w.number(0), record, Field.ARRAY)  # the call takes it over
     w.build.ret(w.call("entry.scalar", array))
-
-
-@part(WORD)
-def settled(w: Writer, table: ir.Value) -> None:
-    """Let each output be the gradient of the leaf at its edge."""
-    with _edges(w, table) as (record, edge):
-        leaf = w.call("awaiting", record, edge)
-        w.need(w.differs(leaf, 0))
-        gradient = w.word(record, Field.MADE)
-        done = w.call("python.PyObject_SetAttr", leaf, w.known("entry._grad"), gradient)
-        w.need(w.same(done, 0))
 
 
 @part(WORD)
@@ -314,11 +298,3 @@ def slot_of(w: Writer, node: ir.Value, number: ir.Value, empty: ir.Value) -> Non
         counted = w.call("python.PyLong_FromLongLong", number)
         w.store(counted, w.build.add(output, w.number(w.offsets.output["slot"])))
     w.build.ret(output)
-
-
-@part(WORD)
-def released(w: Writer, table: ir.Value) -> None:
-    """Let go of what other phases made."""
-    w.let_go(table, Head.CONTAINERS, Field.MADE)
-    w.let_go(table, Head.PIECES, Field.ARRAY, Field.MADE)
-    w.let_go(table, Head.RECORDING, Field.MADE)

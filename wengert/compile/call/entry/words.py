@@ -45,12 +45,10 @@ class Phase(IntEnum):
 
     OPENED = 0
     UNWRITTEN = 1
-    AWAITED = 2
+    SETTLED = 2  # before the body it only looks, after it it acts
     NUMBER = 3
-    SETTLED = 4
-    PIECES = 5
-    RECORDED = 6
-    RELEASED = 7
+    PIECES = 4
+    RECORDED = 5
 
 
 class Kind(IntEnum):
