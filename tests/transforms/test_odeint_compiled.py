@@ -136,3 +136,13 @@ def test_compiled_code_raises_the_errors_of_eager_mode(f, error, message):
         for call in (f, wg.compile(f)):
             with pytest.raises(error, match=message):
                 call(np.array(1.0))
+
+
+@pytest.mark.parametrize("method", ["LSODA", "BDF", "RK45"])
+def test_the_derivative_by_a_number_of_what_scipy_integrates(method):
+    # The call of Python was given a float, and took its dtype.
+    def last(rate):
+        slope = lambda t, y, rate: [y[1], -rate * y[0]]
+        return wg.odeint(slope, np.array([1.0, 0.0]), [0.0, 1.0, 2.0], rate, method=method)[-1, 0]
+
+    assert wg.compile(wg.grad(last))(1.0) == pytest.approx(-np.sin(2.0), rel=1e-5)

@@ -185,7 +185,8 @@ class _PythonStep:
         self.statement = step.statement
         self.inputs = step.inputs
         self.outputs = step.outputs
-        self.weak = any(value.weak for value in step.inputs)
+        # Numbers are made anew. What is opaque takes arrays only.
+        self.weak = any(value.weak for value in step.inputs) and not _is_opaque(step.statement)
         self.last: _Arrays | None = None
 
     def run(self, addresses: bytes) -> None:
@@ -231,13 +232,18 @@ class _PythonStep:
             np.copyto(output, result, casting="unsafe")
 
 
+def _is_opaque(statement: Statement) -> bool:
+    return getattr(statement.function, "opaque", False)
+
+
 def _arguments(
     statement: Statement, arrays: dict[Value, np.ndarray]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """A statement's arguments, with arrays in place of values, and numbers of weak ones."""
+    only_arrays = _is_opaque(statement)
 
     def of(value: Value) -> Any:
-        return arrays[value].item() if value.weak else arrays[value]
+        return arrays[value].item() if value.weak and not only_arrays else arrays[value]
 
     replace: Callable[[Value], Any] = of
     return mapped(statement.args, replace), mapped(statement.kwargs, replace)
