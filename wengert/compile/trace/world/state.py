@@ -78,7 +78,8 @@ def putting_back(x: Any) -> Callable[[], Any] | None:
     if isinstance(x, UNCHANGEABLE) or is_itself(x):
         return None
     if has_method(type(x), "__setitem__") and _is_memory(x):
-        return functools.partial(operator.setitem, x, slice(None), copy.copy(x[:]))
+        everything = slice(None) if getattr(x, "ndim", 1) else ()
+        return functools.partial(operator.setitem, x, everything, copy.copy(x[everything]))
     told, tell = (static(type(x), name) for name in ("__getstate__", "__setstate__"))
     if told is static(object, "__getstate__") or tell is None or type(tell) is FunctionType:
         return None
