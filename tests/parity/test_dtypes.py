@@ -109,3 +109,46 @@ def test_the_class_of_tensors_is_the_type_of_the_default_dtype():
         assert library.ones(2).double().type("torch.Tensor").dtype == library.float32
     with pytest.raises(RuntimeError, match="device cuda is not available"):
         wg.ones(2).type("torch.cuda.FloatTensor")
+
+
+ONE_STEP = {
+    "addmm": lambda t, a, b, c: t.addmm(a, b, c, beta=-4.775, alpha=2.0315),
+    "baddbmm": lambda t, a, b, c: t.baddbmm(a[None], b[None], c[None], beta=0.3, alpha=0.7),
+    "addcmul": lambda t, a, b, c: t.addcmul(a, b, c, value=0.3),
+    "addcdiv": lambda t, a, b, c: t.addcdiv(a, b, c, value=0.3),
+    "lerp": lambda t, a, b, c: t.lerp(a, b, 0.3),
+    "add": lambda t, a, b, c: t.add(a, b, alpha=0.3),
+    "sub": lambda t, a, b, c: t.sub(a, b, alpha=0.3),
+    "add_": lambda t, a, b, c: a.clone().add_(b, alpha=0.3),
+    "addmm_": lambda t, a, b, c: a.clone().addmm_(b, c, beta=0.3, alpha=0.7),
+}
+
+
+@pytest.mark.parametrize("name", ONE_STEP)
+def test_what_is_one_step_in_pytorch_is_rounded_once_in_bfloat16(name):
+    # The product, its multiple and the sum were each rounded, and Newton-Schulz iterations drifted.
+    torch = pytest.importorskip("torch")
+    numbers = np.random.default_rng(0).standard_normal((3, 16, 16))
+    ours, theirs = (
+        ONE_STEP[name](library, *(library.tensor(x).bfloat16() for x in numbers)).float().numpy()
+        for library in (wg, torch)
+    )
+    away = np.abs(ours - theirs)
+    assert np.mean(away > 0) < 0.02  # sums in another order
+    assert np.all(away <= np.abs(theirs) / 64)
+
+
+@pytest.mark.parametrize("name", ["add_", "sub_", "add", "addcmul", "addcdiv"])
+def test_multiples_of_a_narrower_tensor_are_taken_in_the_wider_dtype(name):
+    # p.add_(update, alpha=-lr) of a bfloat16 update rounded the product to bfloat16: optimizers
+    # that orthogonalize their updates did not agree with PyTorch's.
+    numbers = np.random.default_rng(0).standard_normal((3, 16))
+    found = []
+    for library in (wg, torch):
+        wide, *narrow = (library.tensor(x) for x in numbers)
+        narrow = [x.bfloat16() for x in narrow]
+        if name.startswith("addc"):
+            found.append(getattr(library, name)(wide, *narrow, value=0.3).numpy())
+        else:
+            found.append(getattr(wide.clone(), name)(narrow[0], alpha=-0.01).numpy())
+    np.testing.assert_allclose(*found, rtol=1e-12)

@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.misfits import misfit
-from wengert.autograd.operands import no_order, one_dtype
+from wengert.autograd.operands import cast, no_order, one_dtype
 from wengert.autograd.out import into as into
 from wengert.autograd.out import takes_names as takes_names
 from wengert.autograd.out import takes_out as takes_out
@@ -123,6 +123,41 @@ def operands_of(function: Function, count: int, args: Sequence[Any]) -> list[Any
         for i, x in enumerate(args[: count or 2])
     ]
     return [*tensors, *args[len(tensors) :]]
+
+
+def rounds(*args: Any) -> bool:
+    """Whether steps on these would be rounded in between: they have several dtypes, or 16 bits."""
+    first = None
+    for x in args:
+        if isinstance(x, Tensor):
+            dtype = x._array.dtype
+            if dtype.itemsize == 2 or (first is not None and dtype is not first):
+                return True
+            first = dtype
+    return False
+
+
+def rounded_once(function: Function) -> Function:
+    """A function of several steps, which are one in PyTorch, on floats: they are taken in their
+    common dtype, those of 16 bits in 32, and rounded last.
+    """
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not rounds(*args):
+            return function(*args, **kwargs)
+        given = [x._array for x in args if isinstance(x, Tensor)]
+        if any(x.dtype.kind not in "fcV" for x in given):
+            return function(*args, **kwargs)
+        common = dtypes.result_type(*given)
+        wide = _SINGLE if common.itemsize == 2 else common
+        tensors = [cast(x, wide) if isinstance(x, Tensor) else x for x in args]
+        return cast(function(*tensors, **kwargs), common)
+
+    return run
+
+
+_SINGLE = np.dtype(np.float32)
 
 
 def numbers_first(*names: str) -> Callable[[Function], Function]:

@@ -26,6 +26,8 @@ from wengert.functions.arguments import (
     of_tensors,
     one_dim,
     ordered,
+    rounded_once,
+    rounds,
     takes_out,
     tensor_of,
 )
@@ -77,7 +79,9 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     >>> wg.add(wg.tensor([1, 2]), 10, alpha=3)
     tensor([31, 32])
     """
-    return _operated(_add, "add", input, _scaled(other, alpha))
+    if type(alpha) is int and alpha == 1:
+        return _operated(_add, "add", input, other)
+    return _with_multiple(_add, "add", input, other, alpha)
 
 
 @takes_out
@@ -91,11 +95,18 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
             f"Subtraction with {'two bool tensors' if all(bools) else 'a bool tensor'} is not "
             f"supported. Use {instead} to compare or invert masks, and mask.int() to count."
         )
-    return _operated(_sub, "sub", input, _scaled(other, alpha))
+    if type(alpha) is int and alpha == 1:
+        return _operated(_sub, "sub", input, other)
+    return _with_multiple(_sub, "sub", input, other, alpha)
 
 
-def _scaled(other: Any, alpha: Any) -> Any:
-    return other if type(alpha) is int and alpha == 1 else other * alpha
+def _with_multiple(record: Function, name: str, input: Any, other: Any, alpha: Any) -> Any:
+    """Of numbers of 16 bits the multiple is one, too: then the sum is rounded once."""
+    if not rounds(input, other):
+        return _operated(record, name, input, other * alpha)
+    if isinstance(input, Tensor) and input.dtype.itemsize == 2 and dtypes.is_floating(input.dtype):
+        alpha = float(np.asarray(alpha, input.dtype))
+    return rounded_once(lambda x, y: _operated(record, name, x, y * alpha))(input, other)
 
 
 def _operated(record: Function, name: str, input: Any, other: Any) -> Any:
@@ -419,6 +430,11 @@ def _normalised(record: Function, name: str, input: Any, dim: int | None, dtype:
 def lerp(input: Any, end: Any, weight: Any) -> Tensor:
     """input + weight * (end - input)."""
     one_dtype("lerp", (input, end, weight))
+    return _lerp(input, end, weight)
+
+
+@rounded_once
+def _lerp(input: Any, end: Any, weight: Any) -> Tensor:
     step = end - input
     if not isinstance(weight, (int, float)):
         # From the nearer end, so that a weight of 1 gives the other end itself.
@@ -429,6 +445,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Tensor:
 
 @takes_out
 @numbers_first("value")
+@rounded_once
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """input + value * tensor1 * tensor2."""
     product = tensor1 * tensor2
@@ -437,6 +454,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor
 
 @takes_out
 @numbers_first("value")
+@rounded_once
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
     """input + value * tensor1 / tensor2."""
     quotient = tensor1 / tensor2

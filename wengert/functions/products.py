@@ -13,6 +13,7 @@ from wengert.functions.arguments import (
     numbers_first,
     of_tensors,
     operands_of,
+    rounded_once,
     takes_out,
     tensor_of,
 )
@@ -163,6 +164,7 @@ def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 @takes_out
 @numbers_first("beta", "alpha")
 @of_tensors(3, alike=True)
+@rounded_once
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     return _added("addmm", input, mm(mat1, mat2), beta, alpha)
@@ -187,6 +189,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
 @takes_out
 @numbers_first("beta", "alpha")
 @of_tensors(3, alike=True)
+@rounded_once
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * bmm(batch1, batch2)."""
     return _added("baddbmm", input, bmm(batch1, batch2), beta, alpha)
@@ -195,6 +198,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
 @takes_out
 @numbers_first("beta", "alpha")
 @of_tensors(3, alike=True)
+@rounded_once
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * the sum of the products in two batches."""
     return _added("addbmm", input, bmm(batch1, batch2).sum(0), beta, alpha)

@@ -28,7 +28,7 @@ from wengert.functions import (
     shapes,
     special,
 )
-from wengert.functions.arguments import sizes
+from wengert.functions.arguments import rounds, sizes
 from wengert.functions.declared import as_method, composed, single
 from wengert.functions.methods.operators import write_elementwise
 from wengert.history import modes
@@ -61,6 +61,8 @@ def add_(self: Tensor, other: Any, *tensor: Any, alpha: Any = 1) -> Tensor:
     """x += alpha * other; of old also called as add_(alpha, other)."""
     if tensor:
         alpha, (other,) = other, tensor
+    if alpha != 1 and rounds(self, other):
+        return _added(self, other, alpha=alpha)
     return write_elementwise(self, np.add, other if alpha == 1 else other * alpha, "add_")
 
 
@@ -68,7 +70,12 @@ def sub_(self: Tensor, other: Any, *tensor: Any, alpha: Any = 1) -> Tensor:
     """x -= alpha * other; of old also called as sub_(alpha, other)."""
     if tensor:
         alpha, (other,) = other, tensor
+    if alpha != 1 and rounds(self, other):
+        return _subtracted(self, other, alpha=alpha)
     return write_elementwise(self, np.subtract, other if alpha == 1 else other * alpha, "sub_")
+
+
+_added, _subtracted = composed(math.add, "add_"), composed(math.sub, "sub_")
 
 
 def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:

@@ -444,7 +444,7 @@ def soft_margin_loss(
 ) -> Tensor:
     """log(1 + exp(-t x)), for t of 1 or -1."""
     reduction = reduction_of(size_average, reduce, reduction)
-    if np.broadcast_shapes(input._array.shape, target._array.shape) != input._array.shape:
+    if tuple(broadcast_shapes(input._array.shape, target._array.shape)) != input._array.shape:
         raise RuntimeError(
             f"soft_margin_loss: a target of shape {list(target.shape)} is not of the input's, "
             f"{list(input.shape)}. Use squeeze()."
