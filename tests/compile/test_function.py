@@ -740,11 +740,15 @@ def test_past_the_limit_nobody_looks_for_a_program_any_more(uses: int) -> None:
     tag = ["t"]
     compiled = wg.compile(lambda x: x * len(tag[0]))
     x = wg.ones(2)
-    with pytest.warns(UserWarning, match="was compiled 16 times, and now runs eagerly"):
+
+    def call_with_many() -> None:
         for n in range(20):
             tag[0] = "t" * n
             for _ in range(uses):
                 assert compiled(x).tolist() == [n, n]
+
+    with pytest.warns(UserWarning, match="was compiled 16 times, and now runs eagerly"):
+        call_with_many()
     kept = [s for known in compiled.specializations.values() for s in known]
     assert len(kept) == (16 if uses > 1 else 0)
     asked: list[Any] = []
