@@ -75,6 +75,9 @@ DIFFERENCES = {
     "Numbers": "functions take NumPy's arrays for tensors, and those of one tensor a number, as "
     "`sin(0.5)`; of several, a number is a TypeError where it is one in PyTorch, as a list always "
     "is. `float(x)` of a tensor that requires grad does not warn.",
+    "Conjugates": "`conj()`, `H` and `mH` of complex tensors are computed at once, into memory of "
+    "their own: NumPy has no view that conjugates. What is written into one of them, or later into "
+    "the tensor, does not arrive in the other, as it does in PyTorch.",
     "Out": "`out=` is of any dtype to which the result may be cast (`can_cast`); some of PyTorch's "
     "functions want the result's own.",
     "In place": "a result may be overwritten wherever PyTorch allows it, and in many places where "

@@ -209,3 +209,46 @@ def test_a_function_of_ones_own_takes_sparse_tensors(library):
     b = library.ones(3, 2, requires_grad=True)
     Product.apply(library.eye(3).to_sparse(), b).sum().backward()
     assert b.grad.tolist() == [[1.0, 1.0]] * 3
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta state")
+@pytest.mark.parametrize("reduce", ["sum", "mean", "amax", "amin"])
+def test_products_are_reduced_as_pytorchs_are(reduce):
+    numbers = np.random.default_rng(0).standard_normal((4, 5))
+    numbers[numbers < 0.2] = 0
+    numbers[2] = 0  # a row of nothing
+    other, found = np.random.default_rng(1).standard_normal((5, 3)), []
+    for library in (wg, torch):
+        x = library.tensor(numbers).to_sparse_csr().requires_grad_()
+        y = library.tensor(other, requires_grad=True)
+        product = library.sparse.mm(x, y, reduce)
+        (product**2).sum().backward()
+        found.append([product.detach().numpy(), y.grad.numpy()])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs)
+
+
+def test_products_that_are_reduced_refuse_what_has_no_rows_of_elements():
+    x = wg.eye(2)
+    with pytest.raises(ValueError, match="'mean', 'amax' or 'amin'"):
+        wg.sparse.mm(x.to_sparse(), x, "median")
+    with pytest.raises(NotImplementedError, match="a sparse and a dense matrix"):
+        wg.sparse.mm(x, x.to_sparse(), "amax")
+    with pytest.raises(RuntimeError, match="no shapes of two matrices"):
+        wg.sparse.mm(x.to_sparse(), wg.ones(3, 1), "amax")
+
+
+def test_what_is_compressed_by_columns_says_what_to_do_instead():
+    assert wg.eye(2).layout != wg.sparse_csc  # which programs ask
+    with pytest.raises(NotImplementedError, match=r"x\.to_sparse_csr\(\)"):
+        wg.sparse_csc_tensor([0, 1], [0], [1.0])
+
+
+def test_leaves_of_a_class_are_made_of_numbers_and_only_of_those():
+    class Tagged(wg.Tensor):
+        pass
+
+    leaf = wg.Tensor._make_subclass(Tagged, wg.ones(2), True)
+    assert (type(leaf), leaf.is_leaf, leaf.requires_grad) == (Tagged, True, True)
+    with pytest.raises(NotImplementedError, match="Tagged: all tensors have numbers here"):
+        wg.Tensor._make_wrapper_subclass(Tagged, (2,))

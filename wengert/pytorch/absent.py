@@ -39,6 +39,10 @@ INSTEAD = (
     (r"(nn\.)?attention\b.*", "nn.functional.scaled_dot_product_attention is the one attention."),
     (r"(hub|utils\.model_zoo)\b.*", "Load weights with wengert.load from a downloaded file."),
     (r"onnx\b.*", "wengert.onnx.export writes forward passes; it needs no settings."),
+    (
+        r"sparse\b.*|sparse_(csc|bsr|bsc|compressed)\w*",
+        "Of sparse tensors there are x.to_sparse() and x.to_sparse_csr(); take x.t() for columns.",
+    ),
     (r"package\b.*", "Install the program's code, and save state_dict()."),
     (
         r"library\b.*|utils\.cpp_extension\b.*",
@@ -73,7 +77,8 @@ OTHERWISE = {
 """Names that programs take from the inside of PyTorch, and what they are here."""
 
 NOTHING = {"_BaseDataLoaderIter", "_SingleProcessDataLoaderIter", "_MultiProcessingDataLoaderIter"}
-"""Classes of PyTorch's inside that programs ask for, and that nothing here is an instance of."""
+NOTHING |= {"sparse_csc", "sparse_bsr", "sparse_bsc"}
+"""Classes and layouts that programs ask for, and that nothing here is an instance of, or has."""
 
 ELSEWHERE = {
     "utils.data.dataset": "utils.data.datasets",

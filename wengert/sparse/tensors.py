@@ -19,8 +19,9 @@ from wengert.functions.arguments import tensor_of
 from wengert.functions.joining import cat
 from wengert.functions.legacy import TYPES, TensorType
 from wengert.functions.printing import tensor_text
+from wengert.functions.scattering import index_reduce
 from wengert.sparse.products import meetings, product
-from wengert.tensor import Size, Tensor
+from wengert.tensor import Size, Tensor, wrap
 
 
 class SparseTensor(Tensor):
@@ -452,10 +453,36 @@ class _SparseType(TensorType):
 
 
 def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
-    """The product of matrices of which one is sparse, or both."""
-    if reduce != "sum":
-        raise NotImplementedError(f"sparse.mm: reduce={reduce!r} is not available; only 'sum' is")
-    return SparseTensor.matmul(mat1, mat2)
+    """The product of matrices of which one is sparse, or both.
+
+    With another `reduce` than "sum", of a sparse and a dense matrix, the terms of each sum are
+    combined by "mean", "amax" or "amin", those that are stored; a row without any is 0.
+
+    >>> import wengert as wg
+    >>> x = wg.sparse_coo_tensor([[0, 0], [0, 1]], [1.0, 2.0], (2, 2))
+    >>> mm(x, wg.ones(2, 1), "amax")
+    tensor([[2.],
+            [0.]])
+    """
+    if reduce == "sum":
+        return SparseTensor.matmul(mat1, mat2)
+    if reduce not in ("mean", "amax", "amin"):
+        raise ValueError(f"reduce is 'sum', 'mean', 'amax' or 'amin', not {reduce!r}")
+    if not isinstance(mat1, SparseTensor) or isinstance(mat2, SparseTensor):
+        raise NotImplementedError(
+            f"sparse.mm with reduce={reduce!r} takes a sparse and a dense matrix, in this order. "
+            "Use mat2.to_dense()."
+        )
+    if mat1.ndim != 2 or mat2.ndim != 2 or mat1.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            f"sparse.mm: {list(mat1.shape)} and {list(mat2.shape)} are no shapes of two matrices "
+            "that can be multiplied"
+        )
+    x = mat1.coalesce()
+    rows, columns = (wrap(place) for place in x._places)
+    terms = x._elements.unsqueeze(1) * mat2[columns]
+    out = creation.zeros((mat1.shape[0], mat2.shape[1]), dtype=terms.dtype)
+    return index_reduce(out, 0, rows, terms, reduce, include_self=False)
 
 
 def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:

@@ -126,6 +126,10 @@ class Methods:
     @_grad_fn.deleter
     def _grad_fn(self) -> None: ...
     def _is_view(self) -> builtins.bool: ...
+    def _make_subclass(cls, data: _Tensor, require_grad: builtins.bool = False) -> _Tensor:
+        """The numbers of a tensor as a leaf of a class derived from Tensor."""
+    def _make_wrapper_subclass(cls, *args: _Any, **kwargs: _Any) -> _Tensor:
+        """Of PyTorch's, a tensor that has a shape and no numbers: NotImplementedError."""
     def _repr_html_(self) -> builtins.str: ...
     def _typed_storage(self) -> _Any:
         """The memory that this tensor looks into."""

@@ -502,6 +502,19 @@ class TensorMethods:
                 setattr(out, name, getattr(alias, name))
         return out
 
+    @staticmethod
+    def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Tensor:
+        """The numbers of a tensor as a leaf of a class derived from Tensor."""
+        return data.detach().as_subclass(cls).requires_grad_(require_grad)
+
+    @staticmethod
+    def _make_wrapper_subclass(cls: type, *args: Any, **kwargs: Any) -> Tensor:
+        """Of PyTorch's, a tensor that has a shape and no numbers: NotImplementedError."""
+        raise NotImplementedError(
+            f"{cls.__name__}: all tensors have numbers here. Derive from one that has, with "
+            "x.as_subclass(cls), or give an object that holds tensors a __torch_function__."
+        )
+
     # ---- dtypes ---------------------------------------------------------------------------
 
     def to(
