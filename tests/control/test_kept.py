@@ -168,3 +168,22 @@ def test_a_state_that_is_a_row_of_a_result_is_computed_there():
     compiled(Y)
     (loop,) = (s for s in plan(compiled.program, backend()).steps if isinstance(s, Call))
     assert len(loop.bodies[0].steps) == 1
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        lambda y, x: np.transpose(y, (1, 0, 2)),
+        lambda y, x: np.transpose(y, (2, 0, 1)).reshape(4, -1),
+        lambda y, x: np.transpose(y, (1, 0, 2)).reshape(5, -1) @ np.ones((24, 3)),
+        lambda y, x: np.concatenate([y, 2 * x], 1),
+        lambda y, x: np.stack([y, 2 * x], -1),
+    ],
+)
+def test_rows_of_results_lie_one_after_the_other_however_they_are_seen(seen):
+    # A loop wrote its rows, each in one piece, into a part of what they were joined to.
+    def f(x):
+        return seen(wg.scan(lambda s, row: (s * 0.5 + row, np.sin(s)), x[0], x)[1], x)
+
+    x = np.linspace(-2, 2, 120).reshape(6, 5, 4)
+    assert np.allclose(wg.compile(f)(x), f(x), rtol=1e-12)

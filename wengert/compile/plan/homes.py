@@ -28,7 +28,6 @@ class Homes:
         self.views = sequence.views
         multiplies = [s for s, role in self.roles.of.items() if role == "multiply"]
         self._factors = {v for s in multiplies for v in s.args}
-        self._products = {s.output for s in multiplies}
         # Where concatenations lie whose parts are being computed, and which of these were.
         self._begun: dict[Statement, list[Strided]] = {}
         self._filled: set[tuple[Statement, int]] = set()
@@ -42,7 +41,10 @@ class Homes:
         if goals:
             return [self._at(value, goal) for goal in goals]
         parts = self._parts(value)
-        return list(parts.values()) or [fresh(value, self._axis_order(value))]
+        if parts:
+            return list(parts.values())
+        ordered = fresh(value, self._axis_order(value))
+        return [ordered if self.roles.can_write(value, ordered) else fresh(value)]
 
     def _at(self, value: Value, goal: Goal) -> Strided:
         """Where a value lies that is a result, or a view of which is one."""
@@ -93,7 +95,7 @@ class Homes:
                         if place is None:
                             return {}
                         places[s, k] = place
-        if others or (value in self._products and not all(map(self.is_matrix, places.values()))):
+        if others or not all(self.roles.can_write(value, place) for place in places.values()):
             return {}
         return places
 

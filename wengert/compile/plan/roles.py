@@ -15,7 +15,9 @@ import numpy as np
 
 from wengert.arrays.facts import REDUCED_BY
 from wengert.compile.backend import Backend
+from wengert.compile.plan.strides import Strided
 from wengert.compile.program.again import map_name
+from wengert.compile.program.bodies import bodies
 from wengert.compile.program.operations import (
     added,
     astype,
@@ -190,6 +192,15 @@ class Roles:
                 return value
             assert s is not None
             value = s.args[0]
+
+    def can_write(self, value: Value, array: Strided) -> bool:
+        """Whether what makes a value can write it to an array as that lies: loops write row after
+        row, and products what the back end reads.
+        """
+        s = self.made.get(value)
+        if s is not None and self.of[s] == "multiply":
+            return self.backend.reads(array.shape, array.strides)
+        return s is None or not bodies(s) or array.contiguous
 
     def sources(self, s: Statement) -> list[Value]:
         """What the values that a statement reads are views of."""

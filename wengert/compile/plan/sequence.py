@@ -96,7 +96,7 @@ class _Ordering:
 
     def _computed_at(self, value: Value, goal: Goal) -> Value:
         """What is computed for a result: for a new array that is seen in another shape or order,
-        the array. It is not if its elements could not lie so, or a product could not write them.
+        the array. It is not if its elements could not lie so, or not where what makes them writes.
         """
         roles = self.groups.roles
         source = roles.source(value)
@@ -109,9 +109,7 @@ class _Ordering:
             chain.append(roles.made[v])
             place = inverse(chain[-1], place)
             v = chain[-1].args[0]
-        maker = roles.made.get(source)
-        multiplies = maker is not None and roles.of[maker] == "multiply"
-        if place is None or (multiplies and not roles.backend.reads(place.shape, place.strides)):
+        if place is None or not roles.can_write(source, place):
             return value
         self.views[goal] = chain[::-1]
         return source
