@@ -524,3 +524,41 @@ def test_the_text_of_a_number_that_changes_is_that_of_its_class(text: str, kind:
         return seen
 
     same(story)
+
+
+def ufuncs() -> list[Any]:
+    found = {u for u in vars(np).values() if isinstance(u, np.ufunc)}
+    return sorted((u for u in found if u.nout == 1 and u.nin < 3 and not u.signature), key=str)
+
+
+@pytest.mark.crossed
+@pytest.mark.parametrize("ufunc", ufuncs(), ids=lambda u: u.__name__)
+@pytest.mark.parametrize("way", range(5))
+def test_functions_of_numpy_make_its_numbers_of_pythons(ufunc: Any, way: int) -> None:
+    # They made Python's, so that arrays of single precision that met these stayed single.
+    ways = [
+        lambda n: ufunc(n, 2),
+        lambda n: ufunc(2.5, n),
+        lambda n: ufunc(n, n),
+        lambda n: ufunc(n, 1) + n,
+        lambda n: np.ones(2, np.float32) * ufunc(n, 1),
+    ]
+    if ufunc.nin == 1:
+        one = [lambda n: ufunc(n), lambda n: ufunc(n) * n, lambda n: np.ones(2, "f4") * ufunc(n)]
+        ways = one + one[:2]
+    f = ways[way]
+    compiled = wg.compile(f)
+    with np.errstate(all="ignore"):
+        for n in (0, 1, 3, -2, 7, 2.5, -0.5, 0.0, True, False, 5, 1e3) * 2:
+            found, known = result_of(compiled, n), result_of(f, n)
+            assert type(found) is type(known)
+            assert getattr(found, "dtype", None) == getattr(known, "dtype", None)
+            if not isinstance(known, str):
+                np.testing.assert_allclose(found, known, rtol=1e-9)
+
+
+def result_of(f: Any, n: Any) -> Any:
+    try:
+        return f(n)
+    except Exception as error:
+        return type(error).__name__

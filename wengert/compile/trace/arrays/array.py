@@ -65,6 +65,8 @@ class Trace(Kind):
         self.program = Program()
         self.makers = Makers(self.program)
         self.external: Callable[[np.ndarray[Any, Any]], Value] = self.program.constant
+        self.arithmetic = False
+        """Whether an operator of Python's numbers is at work."""
         self.decide: Callable[[TracedArray, str], Any] = refusals.undecided
         self.fix: Callable[[TracedArray, str], Any] = refusals.undecided
         """Begins the trace again, in which the numbers are known that an array is computed of."""
@@ -187,9 +189,11 @@ class Trace(Kind):
     def applied(self, ufunc: Any, operands: list[Any], dtype: Any = None) -> Value:
         """A ufunc of one result, operands cast to its loop's dtypes."""
         kinds: list[Any] = [type_of(x) for x in operands]
-        weak = all(type(x) in NUMBERS or (type(x) is Value and x.weak) for x in operands)
-        if weak:
-            kinds = [in_arithmetic(k) if ufunc not in BITWISE else np.dtype(k) for k in kinds]
+        numbers = all(type(x) in NUMBERS or (type(x) is Value and x.weak) for x in operands)
+        weak = numbers and self.arithmetic  # of Python's numbers; NumPy's functions make NumPy's
+        if numbers:
+            of = in_arithmetic if weak and ufunc not in BITWISE else np.dtype
+            kinds = list(map(of, kinds))
         if dtype is not None:
             resolved = ufunc.resolve_dtypes((*kinds, None), signature=(*[None] * len(kinds), dtype))
         else:
@@ -811,7 +815,26 @@ def _deferring(operator: Any, repeats: bool) -> Any:
     return method
 
 
+def _of_numbers(operator: Any) -> Any:
+    """An operator that makes Python's numbers of Python's numbers."""
+
+    def method(self: TracedArray, *others: Any) -> Any:
+        if not self.weak:
+            return operator(self, *others)
+        trace = self.trace
+        outer, trace.arithmetic = trace.arithmetic, True
+        try:
+            return operator(self, *others)
+        finally:
+            trace.arithmetic = outer
+
+    return method
+
+
 _BINARY = ["add", "sub", "mul", "rmul", "truediv", "floordiv", "mod", "pow"]
-for _name in [*_BINARY, "lt", "le", "eq", "ne", "gt", "ge"]:
-    _operator = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{_name}__")
-    setattr(TracedArray, f"__{_name}__", _deferring(_operator, _name in ("mul", "rmul")))
+_DEFERRING = {f"__{name}__" for name in (*_BINARY, "lt", "le", "eq", "ne", "gt", "ge")}
+for _name, _operator in vars(np.lib.mixins.NDArrayOperatorsMixin).items():
+    if type(_operator) is type(_of_numbers):
+        if _name in _DEFERRING:
+            _operator = _deferring(_operator, _name in ("__mul__", "__rmul__"))
+        setattr(TracedArray, _name, _of_numbers(_operator))
