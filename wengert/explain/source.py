@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.compile.call.function import CompiledFunction
 from wengert.compile.call.standalone import Standalone
+from wengert.compile.program.operations import supposes
 from wengert.compile.program.passes import clean
 from wengert.compile.trace.capture import Specialize
 from wengert.errors import TracingError
@@ -169,14 +170,19 @@ def _captured(function: Any, args: tuple[Any, ...]) -> Any:
     try:
         captured = CompiledFunction(alone).capture(args, {})
     except Specialize as asked:
-        raise TracingError(
-            "source: a branch or a conversion depends on a number among the arguments, at\n  "
-            f"{line_of(asked.code, asked.at)}\nso that no single text computes it everywhere. "
-            "Choose between values with np.where(condition, a, b), or bind the number: "
-            "wg.source(lambda x: f(x, 2.0), x)."
-        ) from None
+        raise _decided(line_of(asked.code, asked.at)) from None
+    for s in filter(supposes, captured.program.statements):
+        raise _decided(s.line())
     clean(captured.program)
     return captured
+
+
+def _decided(line: str) -> TracingError:
+    return TracingError(
+        f"source: a branch or a conversion depends on a number among the arguments, at\n  {line}\n"
+        "so that no single text computes it everywhere. Choose between values with "
+        "np.where(condition, a, b), or bind the number: wg.source(lambda x: f(x, 2.0), x)."
+    )
 
 
 def _array_code(item: Any) -> Any:
