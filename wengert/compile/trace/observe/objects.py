@@ -38,8 +38,14 @@ def contents(container: Any) -> tuple[Any, ...]:
         return (*container.keys(), *container.values())
     for base in CONTAINERS:
         if isinstance(container, base):
-            return tuple(base.__iter__(container))
+            items = tuple(base.__iter__(container))
+            # A set that is filled again has another order, as has an equal one.
+            return tuple(sorted(items, key=_rank)) if base in (set, frozenset) else items
     raise TypeError(f"a {type(container).__name__} is no container")
+
+
+def _rank(item: Any) -> int:
+    return hash(item) if type(item) in ATOMS else id(item)
 
 
 def fill(container: Any, held: tuple[Any, ...]) -> None:
@@ -60,9 +66,12 @@ def fill(container: Any, held: tuple[Any, ...]) -> None:
             kind.clear(container)  # they come in another order
     elif isinstance(container, list):
         container[:] = held
+    elif isinstance(container, set):
+        set.intersection_update(container, held)  # what stays keeps its place in the order
+        set.update(container, held)
     else:
         container.clear()
-        container.update(held) if isinstance(container, set) else container.extend(held)
+        container.extend(held)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

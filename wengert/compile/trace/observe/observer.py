@@ -168,7 +168,7 @@ class Observer(Calls):
             if id(value) in self.before:
                 self._read_contents(value)
             else:
-                self._read("length", value, None, len(contents(value)), "")
+                self._read("length", value, None, len(value), "")
         return value
 
     def truth(self, value: Any) -> Any:
@@ -190,6 +190,7 @@ class Observer(Calls):
         users = self._method(container, "__contains__")
         if users is not None:
             return (item,) if users(item) else (), item
+        self._given(item, operator.contains)  # which is compared by what it holds
         if id(container) in self.origins and isinstance(container, CONTAINERS):
             if isinstance(container, dict) and type(item) in ATOMS:
                 self._read_has(container, item)
@@ -432,6 +433,8 @@ class Observer(Calls):
         result = method(*args, **named)
         if isinstance(owner, CHANGEABLE) and not same(before, contents(owner)):
             self._changed(owner, before)
+            if isinstance(owner, set) and name == "pop":  # of any item: the call takes out this one
+                name, args = "remove", (result,)
             self._tell(self.on_write, Write("call", owner, name, before, (args, named)))
             if result is not None:
                 self._read_contents(owner)
@@ -506,8 +509,11 @@ class Observer(Calls):
         return self.read_attribute(*owner, "__dict__") if len(owner) == 1 else vars(*owner)
 
     def _dir(self, dir: Any, *owner: Any) -> Any:
-        if len(owner) == 1 and hasattr(owner[0], "__dict__"):
-            self.read_attribute(owner[0], "__dict__")
+        for x in owner:
+            if self.is_known(x) or isinstance(x, ModuleType):
+                self._read_contents(self.read_attribute(x, "__dict__"))
+            else:
+                self._given(x, dir)
         return dir(*owner)
 
     def _len(self, len: Any, *value: Any) -> Any:

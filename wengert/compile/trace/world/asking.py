@@ -482,8 +482,10 @@ class Asking(Observer):
         try:
             step = self._step(function, operands, {})
             value = function(*operands)
-        except (Passing, Exception):
-            return None  # Python's own error
+        except (Passing, Exception):  # what does not last, or Python's own error
+            for x in filter(is_asked, operands):
+                self._given(x, function)
+            return None
         shared = sys.getrefcount(value) > _OURS
         return Decided(self._compare(Asked(None, function, step), value, shared))
 

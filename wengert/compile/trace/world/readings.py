@@ -410,7 +410,7 @@ def _asks(args: Iterable[Any]) -> bool:
 def is_asked(x: Any) -> bool:
     """Whether an operator of this object is code of a library that may read anything."""
     cls = type(x)
-    if cls in ATOMS or isinstance(x, (*_ANSWERING, *CONTAINERS)) or cls.__module__ in _KEEP_NOTHING:
+    if cls in ATOMS or isinstance(x, (*_ANSWERING, *CONTAINERS)):
         return False
     return package_of(cls) != "wengert" and not is_users_class(cls) and not is_itself(x)
 

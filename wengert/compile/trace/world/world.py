@@ -469,7 +469,9 @@ class World(Reads):
             return
         place = self._place_of(write)
         if place is None:
-            self.effects.append((None, (write.owner, "__setitem__", (write.key, write.after), {})))
+            deleted = write.after is MISSING
+            method, args = ("del", (write.key,)) if deleted else ("set", (write.key, write.after))
+            self.effects.append((None, (write.owner, f"__{method}item__", args, {})))
             return
         key = key_of(place)
         if key not in self.written_places:

@@ -1,0 +1,155 @@
+"""What a container or an object from outside holds, whichever way it is asked, is that of the call.
+
+The length of a dictionary was never asked again: it was compared with keys and values together.
+Operators of the library's own containers, `x in [...]` and `dir` were not asked again either.
+"""
+
+from __future__ import annotations
+
+import array
+import collections
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import wengert as wg
+from wengert.errors import TracingError
+
+
+class Plain:
+    pass
+
+
+def appended(o: Any, k: int) -> None:
+    o.append(k)
+
+
+def put(o: Any, k: int) -> None:
+    o[k] = k
+
+
+def given(o: Any, k: int) -> None:
+    setattr(o, f"a{k}", k)
+
+
+def plain() -> Plain:
+    o = Plain()
+    given(o, 9)
+    return o
+
+
+MADE: dict[str, tuple[Callable[[], Any], Callable[[Any, int], None]]] = {
+    "list": (lambda: [1, 2], appended),
+    "dict": (lambda: {"a": 1, "b": 2}, put),
+    "set": (lambda: {1, 7}, lambda o, k: o.add(k)),
+    "deque": (lambda: collections.deque([1]), appended),
+    "OrderedDict": (lambda: collections.OrderedDict(a=1), put),
+    "defaultdict": (lambda: collections.defaultdict(int, a=1), put),
+    "Counter": (lambda: collections.Counter("ab"), put),
+    "UserDict": (lambda: collections.UserDict(a=1), put),
+    "UserList": (lambda: collections.UserList([1]), appended),
+    "ChainMap": (lambda: collections.ChainMap({"a": 1}), put),
+    "bytearray": (lambda: bytearray(b"ab"), appended),
+    "array": (lambda: array.array("d", [1.0]), appended),
+    "namespace": (lambda: types.SimpleNamespace(a=1), given),
+    "module": (lambda: types.ModuleType("named"), given),
+    "object": (plain, given),
+}
+ASKED: dict[str, Callable[[Any, Any], int]] = {
+    # of an object, and of another like it
+    "len": lambda o, like: len(o),
+    "bool": lambda o, like: 2 if o else 3,
+    "not": lambda o, like: 2 if not o else 3,
+    "keys": lambda o, like: len(o.keys()),
+    "values": lambda o, like: len(list(o.values())),
+    "items": lambda o, like: sum(1 for _ in o.items()),
+    "list": lambda o, like: len(list(o)),
+    "unpacked": lambda o, like: len([*o]),
+    "copied": lambda o, like: len(o.copy()),
+    "in": lambda o, like: 5 if 2 in o else 4,
+    "in a list": lambda o, like: 5 if o in [like] else 4,
+    "get": lambda o, like: o.get(2, 7),
+    "str": lambda o, like: len(str(o)),
+    "formatted": lambda o, like: len(f"{o}"),
+    "sorted": lambda o, like: len(sorted(map(str, o))),
+    "zip": lambda o, like: len(list(zip(o, o, strict=True))),
+    "enumerate": lambda o, like: sum(i for i, _ in enumerate(o)),
+    "reversed": lambda o, like: len(list(reversed(o))),
+    "equal": lambda o, like: 2 if o == like else 3,
+    "other": lambda o, like: 2 if like != o else 3,
+    "less": lambda o, like: 2 if o <= like else 3,
+    "added": lambda o, like: len(o + o),
+    "times": lambda o, like: len(o * 2),
+    "or": lambda o, like: len(o | like),
+    "vars": lambda o, like: len(vars(o)),
+    "dir": lambda o, like: len(dir(o)),
+    "hasattr": lambda o, like: 2 if hasattr(o, "a2") else 3,
+    "getattr": lambda o, like: getattr(o, "a2", 5),
+    "__dict__": lambda o, like: len(o.__dict__),
+}
+
+
+@pytest.mark.crossed
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_is_held_is_asked_again_whichever_way(made: str, asked: str) -> None:
+    make, change = MADE[made]
+    ask, like, o = ASKED[asked], make(), make()
+    try:
+        ask(o, like)
+    except Exception:
+        return  # no such question
+    compiled, x = wg.compile(lambda x: x * ask(o, like)), wg.ones(1)
+    for k in range(5):
+        try:
+            assert compiled(x).tolist() == [ask(o, like)], k
+        except TracingError as refusal:
+            assert "asked again" in str(refusal)  # noqa: PT017
+            return
+        change(o, k)
+
+
+def deletes(o: Any) -> Any:
+    del o[0]
+    return len(o)
+
+
+def deletes_some(o: Any) -> Any:
+    del o[1:]
+    return len(o)
+
+
+CHANGED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "an item that is deleted": (lambda: [3, 1, 2], deletes),
+    "an item of a deque that is deleted": (lambda: collections.deque([3, 1, 2]), deletes),
+    "a slice that is deleted": (lambda: [3, 1, 2], deletes_some),
+    "any item of a set": (lambda: {1, 2, 9, 17, 33}, lambda o: o.pop() + 0 * len(o)),
+    "the size of a set": (lambda: {1, 2, 9}, lambda o: [o.pop(), len(o)][1]),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_what_a_call_takes_out_is_what_it_goes_by(name: str) -> None:
+    # A deleted item was replaced by a marker of ours. Of a set the trace took one item, each call
+    # another, and the condition on what was in it was dropped: it was filled in another order.
+    make, change = CHANGED[name]
+    mine, eager = make(), make()
+    compiled = wg.compile(lambda x: (x, change(mine)))
+    for _ in range(4):
+        before = set(mine)
+        try:
+            _, found = compiled(wg.ones(1))
+        except (IndexError, KeyError) as error:
+            with pytest.raises(type(error)):
+                change(eager)
+            continue
+        known = change(eager)
+        if name == "any item of a set":
+            assert set(mine) == before - {found}
+        else:
+            assert (found, len(mine)) == (known, len(eager))
+            assert isinstance(mine, set) or list(mine) == list(eager)
