@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import array
 import collections
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -121,6 +122,37 @@ def deletes(o: Any) -> Any:
 def deletes_some(o: Any) -> Any:
     del o[1:]
     return len(o)
+
+
+def times(x: Any, k: float = 1.0) -> Any:
+    return x * k
+
+
+def plus(a: Any, b: Any, k: float = 1.0) -> Any:
+    return a + b * k
+
+
+PARTIAL: dict[str, Callable[[Any, Any], Any]] = {
+    "called": lambda p, x: p(x),
+    "by map": lambda p, x: next(map(p, [x])),
+    "as a key": lambda p, x: x * sorted([1, 2, 3], key=p)[0],
+    "by filter": lambda p, x: x * len([*filter(p, [1, 2])]),
+    "in a list": lambda p, x: next(q(x) for q in [p]),
+    "in a partial": lambda p, x: next(map(functools.partial(p), [x])),
+    "as a text": lambda p, x: x * len(f"{p}"),
+    "its keywords": lambda p, x: x * p.keywords["k"],
+    "by reduce": lambda p, x: functools.reduce(functools.partial(plus, **p.keywords), [x, x]),
+}
+
+
+@pytest.mark.parametrize("way", PARTIAL)
+def test_what_a_partial_holds_is_asked_again_whoever_calls_it(way: str) -> None:
+    # Only the user's own calls asked: what map, sorted and texts make of one was fixed.
+    ask, partial, x = PARTIAL[way], functools.partial(times, k=2.0), wg.ones(2)
+    compiled = wg.compile(lambda x: ask(partial, x))
+    for k in (-1.5, 0.0, 3.0, 0.25):
+        assert compiled(x).tolist() == ask(partial, x).tolist()
+        partial.keywords["k"] = k
 
 
 CHANGED: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {

@@ -220,6 +220,12 @@ class Outside:
                         self._read_contents(value)
                     else:
                         within.add(id(value))
+            elif isinstance(value, functools.partial):
+                for name in ("func", "args", "keywords"):
+                    part = getattr(value, name)
+                    waiting.append(part)
+                    if outside:
+                        self._reach(part, value, f".{name}")
             elif isinstance(value, BuiltinMethodType) and isinstance(value.__self__, CONTAINERS):
                 if id(value.__self__) in self.origins:
                     self._read_contents(value.__self__)
