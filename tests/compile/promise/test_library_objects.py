@@ -21,6 +21,9 @@ from wengert.errors import TracingError
 # The world, what a function of x computes of it, and what changes between its calls.
 OBJECTS = {
     "a number of ctypes": ("import ctypes\nv = ctypes.c_double(2)", "x * v.value", "v.value = 3"),
+    "an array of ctypes": ("import ctypes\nv = (ctypes.c_double * 2)(1.0, 2.0)", "x * sum(v)", "v[0] = 3"),
+    "an array of ctypes for NumPy": ("import ctypes\nv = (ctypes.c_double * 2)(1.0, 2.0)", "x * np.array(v)", "v[0] = 3"),
+    "texts that are compared": ("v = np.array(['a', 'b'])", "x * int((v == 'b').sum())", "v[0] = 'b'"),
     "shared memory": ("import multiprocessing\nv = multiprocessing.Array('d', [2.0])", "x * v[0]", "v[0] = 3"),
     "an array of Python": ("import array\nv = array.array('d', [2.0])", "x * sum(v)", "v[0] = 3"),
     "bytes": ("v = bytearray(b'a')", "x * memoryview(v)[0]", "v[0] = 3"),

@@ -479,12 +479,16 @@ class Asking(Observer):
     def _operator(self, operation: str, *operands: Any) -> Decided | None:
         """What an operator makes of a library's objects; None if it is left to Python."""
         function = getattr(operator, _FUNCTIONS.get(operation, operation))
+        step: Step | None
         try:
             step = self._step(function, operands, {})
             value = function(*operands)
         except (Passing, Exception):  # what does not last, or Python's own error
+            step = value = None
+        if step is None or isinstance(value, np.ndarray):
             for x in filter(is_asked, operands):
                 self._given(x, function)
+        if step is None:
             return None
         shared = sys.getrefcount(value) > _OURS
         return Decided(self._compare(Asked(None, function, step), value, shared))

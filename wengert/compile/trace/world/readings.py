@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.compile.trace.arrays.array import TracedArray
 from wengert.compile.trace.observe.events import MISSING
 from wengert.compile.trace.observe.objects import (
@@ -410,12 +411,14 @@ def _asks(args: Iterable[Any]) -> bool:
 def is_asked(x: Any) -> bool:
     """Whether an operator of this object is code of a library that may read anything."""
     cls = type(x)
+    if isinstance(x, np.ndarray):
+        return not dtypes.is_number(x.dtype)  # those of numbers are traced
     if cls in ATOMS or isinstance(x, (*_ANSWERING, *CONTAINERS)):
         return False
     return package_of(cls) != "wengert" and not is_users_class(cls) and not is_itself(x)
 
 
-_ANSWERING = Tensor, np.ndarray, np.generic, np.dtype, type, ModuleType
+_ANSWERING = Tensor, np.generic, np.dtype, type, ModuleType
 
 
 def is_computed(callee: Any, given: Iterable[Any], answer: Any) -> bool:

@@ -256,6 +256,8 @@ class Reads(Iterating):
             self.refuse(f"a {type(owner).__name__} from outside is gone through")
         elif is_users_class(type(owner)):
             self._note_state(owner, set())
+            if not is_attributes(owner) and not isinstance(owner, CONTAINERS):
+                self._note_held(owner)  # a class of the user's may be one in C, as of ctypes
         else:
             self._note_held(owner)
         return value
