@@ -185,3 +185,24 @@ def test_what_a_call_takes_out_is_what_it_goes_by(name: str) -> None:
         else:
             assert (found, len(mine)) == (known, len(eager))
             assert isinstance(mine, set) or list(mine) == list(eager)
+
+
+class Alike:
+    """Equal to all others, as configurations that compare some of their fields are."""
+
+    def __init__(self, v: float) -> None:
+        self.v = v
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Alike)
+
+    def __hash__(self) -> int:
+        return 1
+
+
+def test_equal_arguments_are_not_one_argument() -> None:
+    # A program was found by equality, and read of the object that it was made with.
+    compiled = wg.compile(lambda x, o: x * o.v)
+    x, first = wg.ones(1), Alike(1.0)
+    for o in (first, Alike(2.0), Alike(3.0), first):
+        assert compiled(x, o).tolist() == [o.v]
