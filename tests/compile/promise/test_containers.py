@@ -206,3 +206,35 @@ def test_equal_arguments_are_not_one_argument() -> None:
     x, first = wg.ones(1), Alike(1.0)
     for o in (first, Alike(2.0), Alike(3.0), first):
         assert compiled(x, o).tolist() == [o.v]
+
+
+ORDERS: dict[str, Callable[[Any], Any]] = {
+    "taken out and put in again": lambda o: o.update(a=o.pop("a")),
+    "moved to the end": lambda o: o.move_to_end("a"),
+    "taken out at the front": lambda o: o.pop("a"),
+    "emptied and filled": lambda o: [o.clear(), o.update(b=1, a=2)],
+}
+
+
+@pytest.mark.parametrize("kind", [dict, collections.OrderedDict])
+@pytest.mark.parametrize("way", ORDERS)
+def test_the_items_of_a_dictionary_that_is_passed_get_their_order(kind: Any, way: str) -> None:
+    # They kept the one that they had: only what was in it changed.
+    if way == "moved to the end" and kind is dict:
+        return
+    compiled = wg.compile(lambda x, o: (ORDERS[way](o), x)[1])
+    for _ in range(3):
+        mine, eager = (kind({"a": 1, "b": 2, "c": 3}) for _ in range(2))
+        compiled(wg.ones(1), mine)
+        ORDERS[way](eager)
+        assert [*mine.items()] == [*eager.items()]
+
+
+def test_a_dictionary_that_is_passed_with_attributes_has_them() -> None:
+    compiled = wg.compile(lambda x, o: x * getattr(o, "k", 1.0))
+    for k in (2.0, 3.0):
+        o = collections.OrderedDict(a=1)
+        o.k = k  # type: ignore[attr-defined]
+        assert compiled(wg.ones(1), o).tolist() == [k]
+    with pytest.raises(TracingError, match="gives an attribute to a OrderedDict"):
+        wg.compile(lambda x, o: setattr(o, "k", 1))(wg.ones(1), collections.OrderedDict(a=1))

@@ -97,7 +97,7 @@ def named_parts_of(item: Any) -> dict[Any, Any] | None:
     """What a container holds by name; None for anything else."""
     kind: Any = type(item)
     if kind in _MAPPINGS:
-        return item
+        return None if getattr(item, "__dict__", None) else item  # an OrderedDict may have some
     if kind in REGISTERED:
         return None
     form = _looked_into(kind)
@@ -244,6 +244,11 @@ def tracked(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     changes = {}
     for place, (container, old) in enumerate(zip(given, before, strict=True)):
         change = _change(container, old, _contents(container))
+        if isinstance(container, dict) and getattr(container, "__dict__", None):
+            raise TracingError(
+                f"a compiled function gives an attribute to a {type(container).__name__} that it "
+                "is passed, of which each call knows the items only. Put it into an item."
+            )
         if change is not None and type(container) in REGISTERED:
             raise TracingError(
                 f"a compiled function changes what a {type(container).__name__} holds, which is a "
@@ -311,6 +316,10 @@ def _change(container: Any, old: dict[Any, Any], new: dict[Any, Any]) -> Change 
     """None if the contents are the same objects. What a property has cached is no change."""
     if isinstance(container, list) and len(old) != len(new):
         return Change((len(old),), new)
+    if isinstance(container, dict):
+        stayed, came = [k for k in old if k in new], [k for k in new if k not in old]
+        if [*new] != stayed + came:  # they come in another order
+            return Change(tuple(old), new)
     gone = tuple(key for key in old if key not in new)
     parts = {key: x for key, x in new.items() if key not in old or old[key] is not x}
     if parts and not isinstance(container, (list, dict)) and type(container) not in REGISTERED:
