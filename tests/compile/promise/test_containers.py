@@ -238,3 +238,31 @@ def test_a_dictionary_that_is_passed_with_attributes_has_them() -> None:
         assert compiled(wg.ones(1), o).tolist() == [k]
     with pytest.raises(TracingError, match="gives an attribute to a OrderedDict"):
         wg.compile(lambda x, o: setattr(o, "k", 1))(wg.ones(1), collections.OrderedDict(a=1))
+
+
+@pytest.mark.parametrize("write", ["vars", "__dict__", "update", "attribute"])
+def test_an_attribute_is_kept_by_whichever_name_it_is_written(write: str) -> None:
+    # What was read there afterwards made the write a condition, and it was not carried out.
+    def put(o: Any, k: Any) -> None:
+        if write == "vars":
+            vars(o)["q"] = k
+        elif write == "__dict__":
+            o.__dict__["q"] = k
+        elif write == "update":
+            o.d.update(q=k)
+            o.q = o.d["q"]
+        else:
+            o.q = k
+
+    o, now = Plain(), [0]
+    o.d = {}  # type: ignore[attr-defined]
+
+    def step(x: Any) -> Any:
+        put(o, now[0] % 3)
+        return x * o.q  # type: ignore[attr-defined]
+
+    compiled = wg.compile(step)
+    for k in range(6):
+        now[0] = k
+        assert compiled(wg.ones(1)).tolist() == [k % 3]
+        assert vars(o)["q"] == k % 3

@@ -264,6 +264,10 @@ def place_of(kind: str, owner: Any, key: Any) -> Any:
     """What identifies a place to read or write; None if nothing does. 1 is not True here."""
     if type(owner) is super:
         return kind, id(receiver(owner)), receiver(owner, "__thisclass__"), key
+    if kind == "attribute" and not isinstance(owner, type):
+        own = getattr(owner, "__dict__", None)
+        if type(own) is dict and key in own:  # an item of that, by whichever name it is read
+            kind, owner = "item", own
     if type(key) in ATOMS and type(key) is not slice:
         return kind, id(owner), type(key), key
     return None
