@@ -623,7 +623,6 @@ REFUSED = {
     "kept: a generator that is sent to: kept": "iterators and data loaders from outside",
     "kept: pairs of iterators: kept": "iterators and data loaders from outside",
     "kept: lines of a file: kept": "what a call changes in an object of a library",
-    "asked: a view of a dict: set": "what else C hides",
     "asked: a weak proxy: set": "objects that are found by a weak reference",
     "asked: a weak dictionary: set": "objects that are found by a weak reference",
     "idiom: an optimizer after its scheduler: stepped": "what is used after a statement that may have changed it",
