@@ -25,7 +25,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.compile.call.derivative import gradients_of
-from wengert.compile.call.link import link
+from wengert.compile.call.link import NOT_ASKED, link
 from wengert.compile.call.memory import Memory, OverBudget
 from wengert.compile.call.specialization import Specialization
 from wengert.compile.call.supposing import supposing
@@ -658,10 +658,6 @@ def _run(world: World, function: Any, traced: list[Any], /, *args: Any, **kwargs
         raise
     except Exception as error:
         raise _Raised from error
-
-
-NOT_ASKED = ...
-"""What there is no argument for, or none that can be asked."""
 
 
 def _answer(place: Gradient | Told, flat: list[Any]) -> Any:

@@ -48,6 +48,9 @@ from wengert.history import modes
 from wengert.history.node import AccumulateGrad
 from wengert.tensor import INFERENCE, Tensor
 
+NOT_ASKED = ...
+"""What there is no argument for, or none that can be asked."""
+
 
 def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., Any]:
     """The callable of a specialization: what machine code does, and what is left to Python."""
@@ -170,7 +173,7 @@ def _guards(spec: Any, flat: list[Any]) -> Iterator[Guard]:
     yield Guard(Item(vars(dtypes), "_default"), dtypes.get_default_dtype())
     yield from spec.guards
     for place, answer in spec.owner._answers(flat).items():
-        if answer is not ...:
+        if answer is not NOT_ASKED:
             is_gradient = isinstance(place, Gradient)
             yield Guard(place, None, equal=not answer) if is_gradient else Guard(place, answer)
 

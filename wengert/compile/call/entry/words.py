@@ -7,6 +7,17 @@ from enum import IntEnum
 RECORD = 20  # words
 
 
+class Phase(IntEnum):
+    """What few calls do: machine code of its own, made when the first entry needs it."""
+
+    OPENED = 0
+    UNWRITTEN = 1
+    SETTLED = 2  # before the body it only looks, after it it acts
+    NUMBER = 3
+    PIECES = 4
+    RECORDED = 5
+
+
 class Head(IntEnum):
     """The first words of a table. From ARGUMENTS on: an address, and in the next word a count."""
 
@@ -37,18 +48,7 @@ class Head(IntEnum):
     SETTLED = 37  # the slot of the node whose leaves get the outputs, or 0
     OTHERWISE = 38  # the error by which the body says that the call is another's, or 0
     PHASES = 39  # the address of each, or 0
-    WORDS = 47
-
-
-class Phase(IntEnum):
-    """What few calls do: machine code of its own, made when the first entry needs it."""
-
-    OPENED = 0
-    UNWRITTEN = 1
-    SETTLED = 2  # before the body it only looks, after it it acts
-    NUMBER = 3
-    PIECES = 4
-    RECORDED = 5
+    WORDS = PHASES + len(Phase)
 
 
 class Kind(IntEnum):
