@@ -246,9 +246,14 @@ def history_of(x: Tensor) -> Any:
     return (AccumulateGrad if is_leaf(x) else Node) if x.requires_grad else None
 
 
+def is_own(name: str) -> bool:
+    """Whether an attribute of tensors is the user's: the class has all others, too."""
+    return not hasattr(Tensor, name)
+
+
 def own_of(x: Tensor) -> dict[str, Any]:
-    """The attributes that the user has given a tensor: all else there the class has, too."""
-    return {name: value for name, value in vars(x).items() if not hasattr(Tensor, name)}
+    """The attributes that the user has given a tensor."""
+    return {name: value for name, value in vars(x).items() if is_own(name)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ from wengert.compile.trace.world.inputs import (
     Passed,
     Retraced,
     Specialize,
+    StandIn,
     Varying,
 )
 from wengert.compile.trace.world.outside import Outside
@@ -62,6 +63,7 @@ from wengert.compile.trace.world.places import (
     Place,
     Variable,
     is_outside,
+    is_own,
     key_of,
 )
 from wengert.compile.trace.world.reads import (
@@ -229,7 +231,7 @@ class World(Reads):
             return class_of(owner)
         outer, self.reading = self.reading, (id(owner), name)
         try:
-            if isinstance(owner, Tensor) and not hasattr(Tensor, name):
+            if isinstance(owner, Tensor) and is_own(name):
                 self._find_own(owner, name)
             if name == "__dict__" and isinstance(owner, Tensor) and self._is_there(owner):
                 self.refuse("a tensor from outside is asked for all its attributes")
@@ -238,8 +240,10 @@ class World(Reads):
             self.reading = outer
         return self._past_of(owner, name, value) if name in PAST else value
 
-    def _find_own(self, x: Tensor, name: str) -> None:
-        """Let what stands for a tensor have an attribute that the user has given that one."""
+    def _find_own(self, x: Tensor, name: str) -> StandIn | None:
+        """Let what stands for a tensor have an attribute that the user has given that one; what
+        does, or None if this is no such tensor.
+        """
         passed = self.passed.stand_ins.get(x)
         if passed is not None and (passed.place, name) not in self.own:
             self.own.add((passed.place, name))
@@ -247,6 +251,7 @@ class World(Reads):
             if value is not MISSING:
                 vars(x)[name] = value
                 self._reach(value, x, f".{name}")
+        return passed
 
     def _past_of(self, x: Any, name: str, value: Any) -> Any:
         """What a tensor says of its past: of what it was given, and of what the trace did since."""
@@ -302,9 +307,8 @@ class World(Reads):
         self._put(put, "attribute", owner, name, *value)
 
     def _put(self, put: Any, kind: str, owner: Any, key: Any, *value: Any) -> None:
-        if kind == "attribute" and isinstance(owner, Tensor) and not hasattr(Tensor, key):
-            self._find_own(owner, key)
-            passed = self.passed.stand_ins.get(owner)
+        if kind == "attribute" and isinstance(owner, Tensor) and is_own(key):
+            passed = self._find_own(owner, key)
             if passed is not None:
                 put(owner, key, *value)
                 self.effects.append((Own(passed.place, key), value[0] if value else MISSING))
