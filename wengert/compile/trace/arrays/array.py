@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from wengert.compile.program import operations
 from wengert.compile.program.program import Makers, Program, Shape, Statement, Value, values_in
 from wengert.compile.trace.arrays import ints, refusals
 from wengert.compile.trace.arrays.lines import is_users, origin
-from wengert.compile.trace.arrays.numbers import check_exponent, item_of
+from wengert.compile.trace.arrays.numbers import check_exponent, item_of, with_operators
 from wengert.compile.trace.arrays.opaque import (
     INSTEAD,
     check_axis,
@@ -503,6 +503,7 @@ GENERATORS = frozenset({operations.full, np.arange})
 # ---- arrays ---------------------------------------------------------------------------------
 
 
+@with_operators
 class TracedArray(ArrayMethods):
     """An array whose numbers are not known yet; see the module."""
 
@@ -796,45 +797,3 @@ def _each_laid(item: Any) -> Any:
     if type(item) in (tuple, list):
         return type(item)(map(_each_laid, item))
     return {k: _each_laid(v) for k, v in item.items()} if type(item) is dict else item
-
-
-def _deferring(operator: Any, repeats: bool) -> Any:
-    """An operator that leaves a number's meeting with a Tensor, or a sequence, to that.
-
-    One of NumPy's numbers is an array to a sequence, unless it is an int that repeats it.
-    """
-
-    def method(self: TracedArray, other: Any) -> Any:
-        if self.scalar and hasattr(type(other), "_array"):
-            return NotImplemented
-        defers = self.weak or (repeats and self.single and self.dtype.kind in "iu")
-        if defers and type(other) is not TracedArray and isinstance(other, Sequence):
-            return NotImplemented
-        return operator(self, other)
-
-    return method
-
-
-def _of_numbers(operator: Any) -> Any:
-    """An operator that makes Python's numbers of Python's numbers."""
-
-    def method(self: TracedArray, *others: Any) -> Any:
-        if not self.weak:
-            return operator(self, *others)
-        trace = self.trace
-        outer, trace.arithmetic = trace.arithmetic, True
-        try:
-            return operator(self, *others)
-        finally:
-            trace.arithmetic = outer
-
-    return method
-
-
-_BINARY = ["add", "sub", "mul", "rmul", "truediv", "floordiv", "mod", "pow"]
-_DEFERRING = {f"__{name}__" for name in (*_BINARY, "lt", "le", "eq", "ne", "gt", "ge")}
-for _name, _operator in vars(np.lib.mixins.NDArrayOperatorsMixin).items():
-    if type(_operator) is type(_of_numbers):
-        if _name in _DEFERRING:
-            _operator = _deferring(_operator, _name in ("__mul__", "__rmul__"))
-        setattr(TracedArray, _name, _of_numbers(_operator))

@@ -8,6 +8,8 @@ branch, an index, a text.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -113,3 +115,53 @@ def check_exponent(trace: Any, exponent: Any, of_user: bool) -> None:
         error = unsuited("pow", error, ())
     holds = trace.array(exponent) >= 0 if type(exponent) is Value else np.bool_(False)
     require(trace.as_array(holds), type(error), *error.args)
+
+
+# ---- operators ------------------------------------------------------------------------------
+
+
+def with_operators(cls: Any) -> Any:
+    """A decorator of the class of traced arrays: NumPy's operators, and Python's of its numbers."""
+    for name, operator in vars(np.lib.mixins.NDArrayOperatorsMixin).items():
+        if type(operator) is FunctionType:
+            if name in _DEFERRING:
+                operator = _deferring(operator, name in ("__mul__", "__rmul__"))
+            setattr(cls, name, _of_numbers(operator))
+    return cls
+
+
+_BINARY = ["add", "sub", "mul", "rmul", "truediv", "floordiv", "mod", "pow"]
+_DEFERRING = {f"__{name}__" for name in (*_BINARY, "lt", "le", "eq", "ne", "gt", "ge")}
+
+
+def _deferring(operator: Any, repeats: bool) -> Any:
+    """An operator that leaves a number's meeting with a Tensor, or a sequence, to that.
+
+    One of NumPy's numbers is an array to a sequence, unless it is an int that repeats it.
+    """
+
+    def method(self: Any, other: Any) -> Any:
+        if self.scalar and hasattr(type(other), "_array"):
+            return NotImplemented
+        defers = self.weak or (repeats and self.single and self.dtype.kind in "iu")
+        if defers and type(other) is not type(self) and isinstance(other, Sequence):
+            return NotImplemented
+        return operator(self, other)
+
+    return method
+
+
+def _of_numbers(operator: Any) -> Any:
+    """An operator that makes Python's numbers of Python's numbers."""
+
+    def method(self: Any, *others: Any) -> Any:
+        if not self.weak:
+            return operator(self, *others)
+        trace = self.trace
+        outer, trace.arithmetic = trace.arithmetic, True
+        try:
+            return operator(self, *others)
+        finally:
+            trace.arithmetic = outer
+
+    return method
