@@ -9,10 +9,12 @@ from __future__ import annotations
 import array
 import collections
 import functools
+import operator
 import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
@@ -208,6 +210,44 @@ def test_equal_arguments_are_not_one_argument() -> None:
         assert compiled(x, o).tolist() == [o.v]
 
 
+VALUES: dict[str, tuple[Any, ...]] = {
+    "numbers": (2, 2.0, 1, True, 1.0, -0.0, 0.0),
+    "sets": tuple(frozenset({k}) for k in (2, 2.0, True, 1, 1.0, -0.0, 0.0)),
+    "tuples": ((1, 2), (1.0, 2), (True, 2)),
+    "NumPy's numbers": (np.float64(0.0), np.float64(-0.0), np.float32(0.0), np.int64(0)),
+    "slices": (slice(0, 1), slice(0, 2)),
+}
+
+
+def of_value(x: Any, k: Any) -> Any:
+    return (
+        x[k]
+        if isinstance(k, slice)
+        else x * (next(iter(k)) if isinstance(k, tuple | frozenset) else k)
+    )
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("passed", [True, False])
+def test_equal_values_of_other_classes_or_signs_are_not_one_value(kind: str, passed: bool) -> None:
+    # 2 and 2.0 of an attribute of a tensor were one, as were sets of them; a slice was an error.
+    x = wg.tensor([1, 2])
+    by_argument, by_attribute = wg.compile(of_value), wg.compile(lambda x: of_value(x, x.k))
+    for k in VALUES[kind]:
+        x.k = k  # type: ignore[attr-defined]
+        found = by_argument(x, k) if passed else by_attribute(x)
+        assert repr(found) == repr(of_value(x, k)), k
+
+
+def test_equal_objects_of_a_library_are_one_attribute() -> None:
+    # Each call made a program: only an attribute that is the same object had one.
+    compiled, x = wg.compile(lambda x: x * (2 if x.place == wg.device("cpu") else 3)), wg.ones(1)
+    for _ in range(9):
+        x.place = wg.device("cpu")  # type: ignore[attr-defined]
+        assert compiled(x).tolist() == [2.0]
+    assert len(compiled.specializations) < 3
+
+
 ORDERS: dict[str, Callable[[Any], Any]] = {
     "taken out and put in again": lambda o: o.update(a=o.pop("a")),
     "moved to the end": lambda o: o.move_to_end("a"),
@@ -272,3 +312,13 @@ def test_an_attribute_is_kept_or_refused_by_whichever_name_it_is_written(write: 
             return
         assert found.tolist() == [k % 3]
         assert vars(o)["q"] == k % 3
+
+
+def test_what_a_module_holds_is_asked_again_wherever_a_library_gets_it() -> None:
+    # Only `dir` asked a module: one in a list that operator.attrgetter was mapped over did not.
+    settings = types.ModuleType("settings")
+    settings.k = 2.0  # type: ignore[attr-defined]
+    compiled = wg.compile(lambda x: x * next(map(operator.attrgetter("k"), [settings])))
+    for k in (2.0, 3.0, 0.5):
+        settings.k = k  # type: ignore[attr-defined]
+        assert compiled(wg.ones(1)).tolist() == [k]

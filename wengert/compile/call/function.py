@@ -47,7 +47,7 @@ from wengert.compile.trace.capture import Capture, Cut, Fixed, Specialize, Varyi
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.loops.pullback import pull_back
 from wengert.compile.trace.observe.loops import Unrolled
-from wengert.compile.trace.observe.objects import ATOMS
+from wengert.compile.trace.observe.objects import UNCHANGEABLE, contents
 from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.places import (
@@ -404,7 +404,7 @@ class CompiledFunction(_Typed[P, R]):
 
     def _signature(self, structure: Any, flat: list[Any]) -> Any:
         parts = [self._interval(i, x) or _kind(x, i in self._static) for i, x in enumerate(flat)]
-        parts += map(_hashed, self._answers(flat).values())
+        parts += map(_alike, self._answers(flat).values())
         state = modes.current()
         return (
             structure,
@@ -703,29 +703,36 @@ def _is_numpys(x: Any) -> bool:
     return is_number(x) and isinstance(x, np.generic)
 
 
-def _hashed(answer: Any) -> Any:
-    return answer if type(answer) in ATOMS else Same(answer)
-
-
 def _kind(x: Any, static: bool) -> Any:
     """What a specialization depends on in an argument."""
     if static and isinstance(x, Tensor | np.ndarray):
-        return type(x), Same(x)
+        return Same(x)
     if isinstance(x, Tensor):
         array = x._array
         lies = array.shape, array.dtype, strides_of(array)
         return type(x), *lies, history_of(x), x.is_inference()
     if isinstance(x, np.ndarray):
         return np.ndarray, x.shape, x.dtype, strides_of(x)
-    if is_number(x) and not static:
-        return type(x)
-    if is_users_class(type(x)):  # which may call objects equal that differ
-        return type(x), Same(x)
+    return type(x) if is_number(x) and not static else _alike(x)
+
+
+def _alike(x: Any) -> Any:
+    """What stands for a value in a key: the same for values that no program tells apart.
+
+    Equality is not enough of numbers, nor of what holds some: 1 == True == 1.0, and 0.0 == -0.0.
+    """
+    kind = type(x)
+    if kind in (float, complex):
+        return kind, repr(x)
+    if isinstance(x, np.generic):
+        return x.dtype, x.tobytes()
+    if isinstance(x, UNCHANGEABLE):
+        return kind, *map(_alike, contents(x))
     try:
         hash(x)
     except TypeError:
-        return type(x), Same(x)
-    return type(x), x
+        return Same(x)
+    return Same(x) if is_users_class(kind) else (kind, x)  # equal ones of the user's may differ
 
 
 class Same:
