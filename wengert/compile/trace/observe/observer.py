@@ -510,7 +510,7 @@ class Observer(Calls):
 
     def _dir(self, dir: Any, *owner: Any) -> Any:
         for x in owner:
-            if self.is_known(x) or isinstance(x, ModuleType):
+            if self.is_known(x):
                 self._read_contents(self.read_attribute(x, "__dict__"))
             else:
                 self._given(x, dir)

@@ -17,7 +17,7 @@ from wengert.compile.trace.observe.objects import (
     receiver,
     same,
 )
-from wengert.compile.trace.observe.users import is_of_user
+from wengert.compile.trace.observe.users import is_library, is_of_user
 
 
 class Outside:
@@ -230,9 +230,11 @@ class Outside:
                 if id(value.__self__) in self.origins:
                     self._read_contents(value.__self__)
                     self._tell(self.lent_out, value.__self__)
+            elif isinstance(value, ModuleType):
+                if outside and not is_library(vars(value)):
+                    self._read_contents(self._read_attribute(value, "__dict__", vars(value)))
             elif outside and not (
-                isinstance(value, (type, ModuleType, BuiltinMethodType, *FUNCTIONS))
-                or self.is_known(value)
+                isinstance(value, (type, BuiltinMethodType, *FUNCTIONS)) or self.is_known(value)
             ):
                 self._read("call", value, callee, MISSING, "")
 
