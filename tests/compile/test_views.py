@@ -195,6 +195,17 @@ def test_a_result_lies_as_numpy_lays_it_and_its_reshaped_forms_are_copies_where_
             np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("shape", [(500, 3, 4), (2, 1, 5000), (2, 70, 70), (140, 2, 70)], ids=str)
+@pytest.mark.parametrize("name", LAID_OUT)
+def test_a_large_result_lies_as_numpy_lays_it_though_small_ones_are_asked_about(name, shape):
+    # They were asked about at full size, which took longer than all else of a trace.
+    given = np.arange(float(np.prod(shape))).reshape(shape), np.array([1, 0]) % min(shape)
+    expected = LAID_OUT[name](*given)
+    strides = wg.compile(lambda x, i: LAID_OUT[name](x, i).strides)(*given)
+    counts = [k for k, n in enumerate(expected.shape) if n > 1]  # there is no step along others
+    assert [strides[k] for k in counts] == [expected.strides[k] for k in counts]
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 @pytest.mark.parametrize(
     "parts",

@@ -41,8 +41,8 @@ from wengert.compile.trace.arguments import (
     tracked,
 )
 from wengert.compile.trace.arrays.ints import interval
+from wengert.compile.trace.arrays.layouts import strides_of
 from wengert.compile.trace.arrays.refusals import Postponed
-from wengert.compile.trace.arrays.storage import strides_of
 from wengert.compile.trace.capture import Capture, Cut, Fixed, Specialize, Varying, forget
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.loops.pullback import pull_back

@@ -15,7 +15,7 @@ from wengert.compile.call.memory import Memory, cut, fitted
 from wengert.compile.program.operations import Otherwise
 from wengert.compile.program.passes import clean, finish
 from wengert.compile.trace.arguments import rebuild
-from wengert.compile.trace.arrays.storage import strides_of
+from wengert.compile.trace.arrays.layouts import strides_of
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.parts import Part
 from wengert.compile.trace.results import filled

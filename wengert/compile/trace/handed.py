@@ -25,7 +25,8 @@ from wengert.compile.trace.anew import (
     is_same_object,
 )
 from wengert.compile.trace.arrays.array import Trace, TracedArray
-from wengert.compile.trace.arrays.storage import Storage, kept
+from wengert.compile.trace.arrays.layouts import kept
+from wengert.compile.trace.arrays.storage import Storage
 from wengert.compile.trace.captured import Joint
 from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS
 from wengert.compile.trace.parts import Part, ordered, overlapping, part

@@ -27,7 +27,8 @@ from wengert.arrays.memory import offset
 from wengert.arrays.methods import ArrayMethods
 from wengert.compile.program import operations
 from wengert.compile.program.program import Makers, Program, Shape, Statement, Value, values_in
-from wengert.compile.trace.arrays import ints, refusals
+from wengert.compile.trace.arrays import ints, layouts, refusals
+from wengert.compile.trace.arrays.layouts import Strides, kept
 from wengert.compile.trace.arrays.lines import is_users, origin
 from wengert.compile.trace.arrays.numbers import check_exponent, item_of, with_operators
 from wengert.compile.trace.arrays.opaque import (
@@ -40,7 +41,7 @@ from wengert.compile.trace.arrays.opaque import (
 )
 from wengert.compile.trace.arrays.operands import BITWISE, common_shape, in_arithmetic, type_of
 from wengert.compile.trace.arrays.scopes import Scope, check_is_inside, writable_now
-from wengert.compile.trace.arrays.storage import Flags, Peek, Step, Storage, Strides, kept, written
+from wengert.compile.trace.arrays.storage import Flags, Peek, Step, Storage, written
 from wengert.dispatch import PLAIN, Function, require, writes
 from wengert.errors import TracingError
 from wengert.history.location import here, is_internal, line_of
@@ -777,23 +778,11 @@ _INDEXED = (operator.getitem, indexing.getitem)
 
 
 def _laid_out(function: Any, args: Any, kwargs: Any, result: TracedArray) -> Strides:
-    """The strides that NumPy gives a result, found by calling it on zeros that lie as these do."""
+    """The strides that NumPy gives a result."""
     given = [x for x in arrays_in((*args, *kwargs.values())) if type(x) is TracedArray]
     turned = function in _INDEXED or not all(x.is_plain for x in (result, *given))
     if not turned or any(x.storage is result.storage for x in given):
         return result.storage.strides
-    try:
-        with np.errstate(all="ignore"):
-            like = function(*_each_laid(args), **_each_laid(kwargs))
-    except Exception:  # zeros are not what it takes
-        return result.storage.strides
-    fits = isinstance(like, np.ndarray) and like.shape == result.shape
-    return kept([like]) if fits else result.storage.strides
-
-
-def _each_laid(item: Any) -> Any:
-    if type(item) is TracedArray:
-        return np.zeros_like(item.like)
-    if type(item) in (tuple, list):
-        return type(item)(map(_each_laid, item))
-    return {k: _each_laid(v) for k, v in item.items()} if type(item) is dict else item
+    like = lambda x: x.like if type(x) is TracedArray else None
+    call, shapes = (function, args, kwargs), [x.shape for x in given]
+    return layouts.found(call, like, result.shape, shapes, result.storage.strides)

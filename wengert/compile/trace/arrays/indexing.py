@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.arrays.common import axis_of
 from wengert.compile.program import operations
-from wengert.compile.program.program import Shape, Value, mapped
+from wengert.compile.program.program import Shape, Value
 from wengert.compile.trace.arrays.array import Trace, TracedArray, known, writable
 from wengert.compile.trace.arrays.refusals import shape_depends
 from wengert.dispatch import Function, require, within
@@ -197,14 +197,22 @@ def _viewed(shape: Shape, places: tuple[Any, ...]) -> Shape:
 
 def _joint_shape(places: tuple[Any, ...]) -> Shape:
     """What the arrays in an index broadcast to; NumPy's own error if they do not."""
-    arrays = tuple(np.zeros(p.shape, np.intp) for p in places if type(p) is Value)
-    return np.empty((1,) * len(arrays))[arrays].shape
+    shapes = [p.shape for p in places if type(p) is Value]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        arrays = tuple([np.zeros(shape, np.intp) for shape in shapes])
+        return np.empty((1,) * len(arrays))[arrays].shape
 
 
 def _taken(shape: Shape, places: tuple[Any, ...]) -> Shape:
-    sample = np.broadcast_to(np.False_, tuple(max(n, 1) for n in shape))
-    index = mapped(places, lambda v: np.zeros(v.shape, np.int64))
-    return sample[index].shape if all(shape) else np.empty(shape, bool)[index].shape
+    """The shape of what an index takes, in which a number stands for an array of none."""
+    joint = [k for k, p in enumerate(places) if p is not None and type(p) is not slice]
+    rows = tuple([slice(0, 1) if k in joint else p for k, p in enumerate(places)])
+    rest = [n for k, n in enumerate(_viewed(shape, rows)) if k not in joint]
+    apart = bool(joint) and joint[-1] - joint[0] >= len(joint)
+    at = 0 if apart or not joint else joint[0]
+    return (*rest[:at], *_joint_shape(places), *rest[at:])
 
 
 @Trace.means(np.take)

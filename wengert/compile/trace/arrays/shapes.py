@@ -16,7 +16,7 @@ from wengert.compile.trace.arrays.array import Trace, TracedArray, writable
 from wengert.compile.trace.arrays.core import axes_of, for_reading, promotable
 from wengert.compile.trace.arrays.indexing import along
 from wengert.compile.trace.arrays.ints import range_of
-from wengert.compile.trace.arrays.storage import strides_of
+from wengert.compile.trace.arrays.layouts import strides_of
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.rules import shapes

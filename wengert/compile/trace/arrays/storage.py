@@ -7,15 +7,14 @@ flags, and one of numbered elements tells which of them the view shows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wengert.compile.plan.strides import row_major
 from wengert.compile.program import operations
 from wengert.compile.program.program import Shape, Value, mapped
+from wengert.compile.trace.arrays.layouts import Strides, lying, strides_of
 from wengert.dispatch import Function
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -23,9 +22,6 @@ from wengert.history.node import tick
 
 if TYPE_CHECKING:
     from wengert.compile.trace.arrays.array import Trace
-
-Strides = tuple[int, ...] | None
-"""In elements; None for row-major arrays."""
 
 
 class Storage:
@@ -50,35 +46,7 @@ class Storage:
         """An array that lies in memory as this does. It has no numbers to look at."""
         shape, dtype = self.value.shape, self.value.dtype
         strides = None if self.strides is None else [s * dtype.itemsize for s in self.strides]
-        return _laid_out(shape, dtype, strides)
-
-
-def strides_of(array: np.ndarray[Any, Any]) -> Strides:
-    if array.flags.c_contiguous:
-        return None
-    return tuple(step // array.itemsize for step in array.strides)
-
-
-def _laid_out(shape: Shape, dtype: Any, strides: Any) -> np.ndarray[Any, Any]:
-    if strides is None:
-        strides = [step * dtype.itemsize for step in row_major(shape)]
-    return np.lib.stride_tricks.as_strided(np.zeros(1, dtype), shape, strides)
-
-
-def kept(arrays: Iterable[Any]) -> Strides:
-    """The strides of what is computed elementwise of these: in their order, if they agree."""
-    known = [(x.shape, strides_of(x)) for x in arrays]
-    if all(strides is None for _, strides in known):
-        return None
-    byte = np.dtype(np.int8)
-    operands = [_laid_out(shape, byte, strides) for shape, strides in known]
-    walk: Any = np.nditer(  # type: ignore[call-overload]
-        [*operands, None],
-        ["zerosize_ok"],
-        [*[["readonly"]] * len(operands), ["writeonly", "allocate"]],
-        order="K",
-    )
-    return strides_of(walk.operands[-1])
+        return lying(shape, dtype, strides)
 
 
 @dataclass(slots=True, eq=False)
