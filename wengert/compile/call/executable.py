@@ -15,14 +15,13 @@ import numpy as np
 
 from wengert.autograd.operands import unsuited
 from wengert.compile.backend import Backend, backend
+from wengert.compile.plan.kernel import LINE
 from wengert.compile.plan.plan import Call, Layout, Plan, Table, numbered
 from wengert.compile.program.program import Program, Statement, Value, mapped
 from wengert.history.uncollected import uncollected
 
 # One class for all: each is a cycle, which would wait for the collector.
 _BODY = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
-ALIGNMENT = 64
-"""Bytes to which the arena is aligned: a line of the cache, and the widest vector."""
 
 
 class Executable:
@@ -135,8 +134,8 @@ def executable(program: Program) -> Executable:
 def aligned(size: int) -> np.ndarray:
     """Uninitialised memory that begins at a line of the cache; a byte at least."""
     size = max(size, 1)  # an empty array has no address
-    memory = np.empty(size + ALIGNMENT, np.uint8)
-    skip = -memory.ctypes.data % ALIGNMENT
+    memory = np.empty(size + LINE, np.uint8)
+    skip = -memory.ctypes.data % LINE
     return memory[skip : skip + size]
 
 

@@ -18,7 +18,7 @@ from wengert.compile.llvm.library.natives import is_native
 from wengert.compile.llvm.machine import functions
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.functions import call, internal
-from wengert.compile.llvm.machine.scratch import STACK
+from wengert.compile.llvm.machine.scratch import STACK, stack
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.llvm.nests import loops, parts
 from wengert.compile.plan.kernel import Kernel
@@ -79,8 +79,7 @@ class _Body:
         if calls or any(isinstance(s, Call) and s.bodies for s in steps):
             self.callback = self._entry(self.table.callback)
         if calls:
-            self.addresses = self.builder.alloca(ir.ArrayType(POINTER, most))
-            self.addresses.type = POINTER  # llvmlite gives it a type that knows its contents
+            self.addresses = stack(self.builder, ir.ArrayType(POINTER, most))
         for number, step in enumerate(steps):
             self._note_time(number)
             if isinstance(step, Loops):
@@ -233,8 +232,7 @@ def _caller(module: ir.Module) -> Any:
     def is_null(value: Any) -> Any:
         return builder.icmp_unsigned("==", value, null)
 
-    both = builder.alloca(ir.ArrayType(POINTER, 2))
-    both.type = POINTER
+    both = stack(builder, ir.ArrayType(POINTER, 2))
     second = builder.gep(both, [I64(1)], inbounds=True, source_etype=POINTER)
     number = python("PyLong_FromSsize_t", POINTER, [step])
     with builder.if_then(is_null(number), likely=False):

@@ -52,9 +52,7 @@ class _Outer(scratch.Scratch):
             other = b.icmp_signed("!=", self.given[number], self.given[number].type(expected))
             with b.if_then(other, likely=False):
                 self.finish(I32(-1))
-        entries = b.alloca(ir.ArrayType(POINTER, table.size))
-        entries.align = 8
-        entries.type = POINTER
+        entries = scratch.stack(b, ir.ArrayType(POINTER, table.size), 8)
         sources = [*outer.inputs, *outer.outputs, *outer.constants]
         addresses = [*map(self._address, sources), self.room(self.plan.arena)]
         for slot, address in enumerate(addresses):
@@ -76,7 +74,7 @@ class _Outer(scratch.Scratch):
     def _address(self, source: Source) -> Any:
         b = self.b
         if isinstance(source, Returned):
-            self.result = self._room(FLOATS[8])
+            self.result = scratch.stack(b, FLOATS[8])
             return self.result
         if isinstance(source, Data):
             name = source.name or self.module.get_unique_name(f"{self.outer.name}.constant")
@@ -89,14 +87,7 @@ class _Outer(scratch.Scratch):
             return b.load(at, typ=POINTER, align=8)
         if self.outer.parameters[source.parameter].address:
             return b.gep(given, [I64(source.offset)], inbounds=True, source_etype=BYTE)
-        room = self._room(given.type)
-        b.store(given, room)
-        return room
-
-    def _room(self, kind: ir.Type) -> Any:
-        room = self.b.alloca(kind)
-        room.type = POINTER
-        return room
+        return scratch.Variable(b, given).place
 
     def finish(self, result: Any) -> None:
         """Return, after a status, what the function is to return."""

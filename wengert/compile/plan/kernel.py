@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 INT64 = np.dtype(np.int64)
+LINE = 64
+"""Bytes that memory and caches exchange at a time, and of the widest vector."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,11 @@ from bisect import bisect_left, insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from wengert.compile.plan.kernel import Kernel
+from wengert.compile.plan.kernel import LINE, Kernel
 from wengert.compile.plan.plan import Call, Layout, Loops, Multiply, Place, Plan, Step
 from wengert.compile.plan.strides import Buffer, Strided
 from wengert.compile.plan.terms import Built, Touch
 from wengert.compile.program.program import Statement, Value
-
-ALIGNMENT = 64
 
 
 @dataclass(slots=True)
@@ -101,7 +99,7 @@ class Arena:
 
 
 def rounded(nbytes: int) -> int:
-    return max(-(-nbytes // ALIGNMENT), 1) * ALIGNMENT
+    return max(-(-nbytes // LINE), 1) * LINE
 
 
 def placed(drafts: list[Draft]) -> tuple[list[Step], int]:

@@ -17,6 +17,7 @@ from wengert.compile.plan.emit import Job, Target, build
 from wengert.compile.plan.groups import Group, Groups, summed
 from wengert.compile.plan.homes import Homes, slices
 from wengert.compile.plan.indices import NeedsCopy
+from wengert.compile.plan.kernel import LINE
 from wengert.compile.plan.loops import along, new_frame
 from wengert.compile.plan.memory import Draft, in_step
 from wengert.compile.plan.needs import Needs
@@ -30,9 +31,6 @@ from wengert.compile.program.bodies import run
 from wengert.compile.program.infer import infer
 from wengert.compile.program.operations import added, take
 from wengert.compile.program.program import Program, Shape, Statement, Value, values_in
-
-LINE = 64
-"""Bytes that memory and caches exchange at a time."""
 
 TOGETHER = 32
 """The most parts of a concatenation that one kernel copies."""

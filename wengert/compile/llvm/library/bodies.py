@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,8 @@ from llvmlite import ir
 
 from wengert.compile.llvm.machine import functions, scratch
 from wengert.compile.llvm.machine.control import Merge, loop, rounds
+from wengert.compile.llvm.machine.lanes import Lanes, larger, smaller, where
+from wengert.compile.llvm.machine.scratch import Variable
 from wengert.compile.llvm.machine.values import BIT, BYTE, I32, I64, POINTER, VOID, B, V
 from wengert.compile.plan.plan import Call, Plan, Table
 from wengert.compile.program.bodies import NEAR, Choose, Repeat, Rewind, Until
@@ -73,8 +75,9 @@ class Frame(scratch.Scratch):
         entries.set(table.arena, self.arena)
         return entries
 
-    def run(self, number: int, entries: Entries) -> V:
-        return self.b.call(self.bodies[number], [entries.at])
+    def run(self, number: int, entries: Entries) -> Lanes:
+        """Its status."""
+        return Lanes(self.b, self.b.call(self.bodies[number], [entries.at]))
 
     # ---- memory ---------------------------------------------------------------------------------
 
@@ -105,6 +108,9 @@ class Frame(scratch.Scratch):
         name = self.module.get_unique_name(f"{self.name}.constant")
         data = scratch.constant(self.module, name, np.ascontiguousarray(array).tobytes())
         return self.b.gep(data, [I64(0)], inbounds=True, source_etype=BYTE)
+
+    def number(self, value: int) -> Lanes:
+        return Lanes(self.b, I64(value))
 
     def call(self, name: str, result: ir.Type, arguments: list[V]) -> V:
         return functions.call(self.b, name, result, arguments)
@@ -137,7 +143,7 @@ def _repeat(frame: Frame, repeat: Repeat) -> None:
     first, following = (repeat.length - 1, -1) if repeat.backwards else (0, 1)
     begins = list(results)
     for i, j in moves.items():
-        begins[i] = _far(b, lies[j], I64(first * values[i].nbytes))
+        begins[i] = _far(lies[j], frame.number(first * values[i].nbytes))
     for k, at in enumerate(frame.state(frame.inputs, values, begins), 1):
         entries.set(table.input(k), at)
     for k, at in enumerate(frame.inputs[carries + rows :]):
@@ -151,36 +157,38 @@ def _repeat(frame: Frame, repeat: Repeat) -> None:
         (table.output(j), lies[j], v) for j, v in enumerate(plan.outputs) if j not in moves.values()
     ]
 
-    def once(t: V) -> V:
-        k = b.sub(I64(repeat.length - 1), t) if repeat.backwards else t
-        b.store(k, index, align=8)
+    def once(t: Lanes) -> Lanes:
+        k = repeat.length - 1 - t if repeat.backwards else t
+        b.store(k.value, index, align=8)
         for entry, base, value in moving:
-            entries.set(entry, _far(b, base, b.mul(k, I64(value.nbytes))))
-        is_last = b.icmp_unsigned("==", t, I64(repeat.length - 1))
+            entries.set(entry, _far(base, k * value.nbytes))
+        is_last = t.equals(repeat.length - 1)
         for i, j in moves.items():
-            far = b.mul(b.add(k, I64(following)), I64(values[i].nbytes))
-            entries.set(table.output(j), b.select(is_last, results[i], _far(b, lies[j], far)))
+            far = _far(lies[j], (k + following) * values[i].nbytes)
+            entries.set(table.output(j), where(is_last, t.new(results[i]), t.new(far)).value)
         return frame.run(0, entries)
 
     breath = Breath(frame) if repeat.lasts else None
-    frame.finish(_counted(b, I64(repeat.length), once, breath))
+    frame.finish(_counted(frame.number(repeat.length), once, breath).value)
 
 
 def _counted(
-    b: B, length: V, once: Callable[[V], V], breath: Breath | None = None, before: Any = None
-) -> V:
+    length: Lanes,
+    once: Callable[[Lanes], Lanes],
+    breath: Breath | None = None,
+    before: Lanes | int = 0,
+) -> Lanes:
     """Run `once(number)` so many times, at least once, or until its status is not 0.
 
     So many iterations were `before`, with the same breath.
     """
-    with rounds(b, [I64(0)]) as ((t,), end):
-        status = once(t)
-        following = b.add(t, I64(1), flags=("nuw", "nsw"))
-        status = (
-            status if breath is None else breath.after(b.add(before or I64(0), following), status)
-        )
-        fine = b.icmp_signed("==", status, I32(0))
-        end(b.and_(fine, b.icmp_unsigned("<", following, length)), [following])
+    with rounds(length.builder, [I64(0)]) as ((t,), end):
+        status = once(length.new(t))
+        following = length.new(length.builder.add(t, I64(1), flags=("nuw", "nsw")))
+        if breath is not None:
+            status = breath.after(following + before, status)
+        more = status.equals(0) & following.below(length)
+        end(more.value, [following.value])
     return status
 
 
@@ -200,35 +208,31 @@ class Breath:
 
     def __init__(self, frame: Frame) -> None:
         self.frame, self.b = frame, frame.b
-        self.following, self.steps, self.second = (frame.room(8) for _ in range(3))
-        for at in (self.following, self.steps):
-            self.b.store(I64(1), at, align=8)
-        self.b.store(self._clock(), self.second, align=8)
+        starts = I64(1), I64(1), self._clock()
+        self.following, self.steps, self.second = (Variable(frame.b, x) for x in starts)
 
     def _clock(self) -> V:
         """The second that it is."""
         return self.frame.call(CLOCK, I64, [ir.Constant(POINTER, None)])
 
-    def after(self, count: V, status: V) -> V:
+    def after(self, count: Lanes, status: Lanes) -> Lanes:
         """The status after so many iterations: of the last one, or -1 if the user interrupts."""
-        b = self.b
-        due = b.icmp_unsigned("==", count, b.load(self.following, typ=I64, align=8))
-        goes = Merge(b, "on")
-        goes.come([status], unless=b.and_(due, b.icmp_signed("==", status, I32(0))))
-        now, steps = self._clock(), b.load(self.steps, typ=I64, align=8)
-        same = b.icmp_signed("==", now, b.load(self.second, typ=I64, align=8))
-        many = b.icmp_unsigned(">=", steps, I64(OFTEN))
-        b.store(now, self.second, align=8)
-        more = b.select(same, b.select(many, steps, b.shl(steps, I64(1))), I64(1))
-        b.store(more, self.steps, align=8)
-        b.store(b.add(count, more), self.following, align=8)
-        goes.come([I32(0)], unless=b.or_(many, b.not_(same)))
+        goes = Merge(self.b, "on")
+        due = count.equals(count.new(self.following.get()))
+        goes.come([status.value], unless=(due & status.equals(0)).value)
+        now, steps = count.new(self._clock()), count.new(self.steps.get())
+        same, many = now.equals(now.new(self.second.get())), ~steps.below(OFTEN)
+        self.second.put(now.value)
+        more = where(same, where(many, steps, steps << 1), 1)
+        self.steps.put(more.value)
+        self.following.put((count + more).value)
+        goes.come([I32(0)], unless=(many | ~same).value)
         thread = self.frame.call("python.PyEval_SaveThread", POINTER, [])
         self.frame.call("python.PyEval_RestoreThread", ir.VoidType(), [thread])
         goes.come([self.frame.call("python.PyErr_CheckSignals", I32, [])])
         (result,) = goes.begin()
         goes.close()
-        return result
+        return count.new(result)
 
 
 def _until(frame: Frame, until: Until) -> None:
@@ -244,30 +248,28 @@ def _until(frame: Frame, until: Until) -> None:
     tables[0].set(tables[0].table.output(0), holds)
     breath = Breath(frame)
     with loop(b, I64(0)) as runs:
-        (count,), asked = runs.carried, frame.run(0, tables[0])
-        fine = b.icmp_signed("==", asked, I32(0))
-        on = b.icmp_unsigned("!=", b.load(holds, typ=BYTE, align=1), BYTE(0))
-        runs.while_(b.and_(fine, on), asked)
+        count, asked = Lanes(b, *runs.carried), frame.run(0, tables[0])
+        on = asked.new(b.load(holds, typ=BYTE, align=1)).differs(0)
+        runs.while_((asked.equals(0) & on).value, asked.value)
         _keep(frame, until, body, state, frame.outputs[carries + 1 :], count)
-        following = b.add(count, I64(1))
+        following = count + 1
         acted = breath.after(following, frame.run(1, tables[1]))
-        runs.while_(b.icmp_signed("==", acted, I32(0)), acted)
-        runs.again(following)
-    b.store(count, frame.outputs[carries], align=8)
+        runs.while_(acted.equals(0).value, acted.value)
+        runs.again(following.value)
+    b.store(count.value, frame.outputs[carries], align=8)
     frame.finish(*runs.results)
 
 
 def _keep(
-    frame: Frame, of: Until | Rewind, plan: Plan, state: list[V], blocks: list[V], number: V
+    frame: Frame, of: Until | Rewind, plan: Plan, state: list[V], blocks: list[V], number: Lanes
 ) -> None:
     """Write down what parts of the state are before an iteration."""
     if not of.keeps:
         return
-    b, last = frame.b, I64(of.rows - 1)
-    row = b.select(b.icmp_unsigned("<", number, last), number, last)
+    row = where(number.below(of.rows - 1), number, of.rows - 1)
     for k, block in zip(of.keeps, blocks, strict=True):
         nbytes = plan.inputs[k].nbytes
-        frame.copy(_far(b, block, b.mul(row, I64(nbytes))), state[k], nbytes)
+        frame.copy(_far(block, row * nbytes), state[k], nbytes)
 
 
 def _rewind(frame: Frame, rewind: Rewind) -> None:
@@ -306,10 +308,8 @@ class _Rewinding:
     def __init__(self, frame: Frame, rewind: Rewind) -> None:
         self.frame, self.rewind, self.b = frame, rewind, frame.b
         self.parts = rewind.states
-        self.length = self.b.load(frame.inputs[0], typ=I64, align=8)
-        self.status, self.done = frame.room(4), frame.room(8)
-        self.b.store(I32(0), self.status, align=4)
-        self.b.store(I64(0), self.done, align=8)
+        self.length = Lanes(self.b, self.b.load(frame.inputs[0], typ=I64, align=8))
+        self.status, self.done = Variable(self.b, I32(0)), Variable(self.b, I64(0))
         self.breath = Breath(frame)
         self.sweeps = list(self._sweeps())
         self.rows: dict[int, V] = {}
@@ -334,88 +334,83 @@ class _Rewinding:
         known, blocks = self._known()
         limit = self.rewind.limit
         marks = (limit or 0) // 2
-        room = self.length if limit is None else I64(limit - marks)
+        zero = self.length.full(0)
+        room = self.length if limit is None else zero + (limit - marks)
         if limit is not None and len(self.sweeps) > 2:
-            room = I64(limit)
+            room = zero + limit
             self._refuse_beyond(room)
-        self._allocate(self.b.select(known, I64(0), room))
+        self._allocate(where(known, 0, room))
         for k in self.sweeps[-1].reads & set(blocks):
-            self.rows[k] = self.b.select(known, blocks[k], self.rows[k])
+            self.rows[k] = where(known, zero.new(blocks[k]), zero.new(self.rows[k])).value
         if limit is None or len(self.sweeps) > 2:
-            with self.b.if_then(self.b.not_(known)):
+            with self.b.if_then((~known).value):
                 for j in range(len(self.sweeps) - 1):
-                    self._run(j, I64(0), self.length)
-            self._run(len(self.sweeps) - 1, I64(0), self.length)
+                    self._run(j, zero, self.length)
+            self._run(len(self.sweeps) - 1, zero, self.length)
         else:
-            self._by_stretches(known, room, I64(marks))
-        self.frame.finish(self.b.load(self.status, typ=I32, align=4))
+            self._by_stretches(known, room, marks)
+        self.frame.finish(self.status.get())
 
-    def _known(self) -> tuple[V, dict[int, V]]:
+    def _known(self) -> tuple[Lanes, dict[int, V]]:
         """Whether all states that the last loop reads were kept, and where."""
         blocks, n = self.rewind.blocks, len(self.rewind.blocks)
         reads = self.sweeps[-1].reads
         if not blocks or not reads <= set(blocks):
-            return ir.Constant(ir.IntType(1), not reads), {}
+            return Lanes(self.b, BIT(not reads)), {}
         rows = min(x.shape[0] for x in self.frame.step.statement.args[-n:])
-        known = self.b.icmp_unsigned("<=", self.length, I64(rows))
+        known = self.length.below(rows + 1)
         return known, dict(zip(blocks, self.frame.inputs[-n:], strict=True))
 
-    def _allocate(self, count: V) -> None:
+    def _allocate(self, count: Lanes) -> None:
         """Take memory for so many states before iterations, as far as they are read."""
         read = sorted(set().union(*(sweep.reads for sweep in self.sweeps)))
         self.rows = self._rows(read, count)
 
-    def _rows(self, parts: Sequence[int], count: V) -> dict[int, V]:
-        b, size = self.b, 0
-        begins = []
-        for k in parts:
-            begins.append(size)
-            size += -(-self.parts[k].nbytes // 8) * 8
-        memory = self.frame.allocated(b.mul(count, I64(size)))
-        return {
-            k: _far(b, memory, b.mul(count, I64(begin)))
-            for k, begin in zip(parts, begins, strict=True)
-        }
+    def _rows(self, parts: Sequence[int], count: Lanes) -> dict[int, V]:
+        sizes = (-(-self.parts[k].nbytes // 8) * 8 for k in parts)
+        *begins, size = accumulate(sizes, initial=0)
+        memory = self.frame.allocated((count * size).value)
+        return {k: _far(memory, count * begin) for k, begin in zip(parts, begins, strict=True)}
 
     # ---- within a limit -------------------------------------------------------------------------
 
-    def _by_stretches(self, known: V, room: V, marks: V) -> None:
+    def _by_stretches(self, known: Lanes, room: Lanes, marks: int) -> None:
         """The last loop, a stretch at a time from the end, after the first one's part of each."""
         b, n, first = self.b, self.length, self.sweeps[0]
-        many = b.and_(b.not_(known), b.icmp_signed(">", n, room))
-        apart = b.select(many, b.udiv(b.add(n, b.sub(marks, I64(1))), marks), n)
-        size = b.select(known, n, room)
-        marked = self._rows(range(len(first.state)), b.select(many, marks, I64(0)))
+        many = ~known & (n > room)
+        apart = where(many, (n + (marks - 1)).by("udiv", marks), n)
+        size = where(known, n, room)
+        marked = self._rows(range(len(first.state)), where(many, n.full(marks), 0))
 
-        def mark(number: V) -> None:
-            with b.if_then(b.icmp_unsigned("==", b.urem(number, apart), I64(0))):
-                self._copy_state(marked, b.udiv(number, apart))
+        def mark(number: Lanes) -> None:
+            with b.if_then(number.by("urem", apart).equals(0).value):
+                self._copy_state(marked, number.by("udiv", apart))
 
-        with b.if_then(many):
-            self._run(0, I64(0), n, mark)
-        with b.if_then(b.icmp_signed(">", n, I64(0))), rounds(b, [n]) as ((stop,), end):
-            at = b.udiv(b.sub(stop, I64(1)), apart)
-            since, full = b.mul(at, apart), b.sub(stop, size)
-            start = b.select(b.icmp_signed(">", full, since), full, since)
-            with b.if_then(many):
+        with b.if_then(many.value):
+            self._run(0, n.full(0), n, mark)
+        with b.if_then((n > 0).value), rounds(b, [n.value]) as ((last,), end):
+            stop = n.new(last)
+            at = (stop - 1).by("udiv", apart)
+            since = at * apart
+            start = larger(since, stop - size)
+            with b.if_then(many.value):
                 self._copy_state(marked, at, back=True)
                 self._run(0, since, start, lambda number: None)
-            with b.if_then(b.not_(known)):
+            with b.if_then((~known).value):
                 self._run(0, start, stop)
             self._run(1, start, stop)
-            end(b.and_(self._fine(), b.icmp_signed(">", start, I64(0))), [start])
+            end((self._fine() & (start > 0)).value, [start.value])
 
-    def _copy_state(self, rows: dict[int, V], number: V, back: bool = False) -> None:
+    def _copy_state(self, rows: dict[int, V], number: Lanes, back: bool = False) -> None:
         """Write the first loop's state down as a row, or make it what it was."""
         for k, at in enumerate(self.sweeps[0].state):
-            nbytes = self.parts[k].nbytes
-            row = _far(self.b, rows[k], self.b.mul(number, I64(nbytes)))
+            row, nbytes = self._row_of(rows, k, number), self.parts[k].nbytes
             self.frame.copy(*((at, row) if back else (row, at)), nbytes)
 
-    def _refuse_beyond(self, room: V) -> None:
+    def _refuse_beyond(self, room: Lanes) -> None:
         """Of more loops, each reads the states of all before it: there has to be room for them."""
         b, name = self.b, "python.PyExc_MemoryError"
-        with b.if_then(b.icmp_signed(">", self.length, room), likely=False):
+        with b.if_then((self.length > room).value, likely=False):
             error = self.frame.module.globals.get(name)
             error = error or ir.GlobalVariable(self.frame.module, POINTER, name)
             text = TOO_LONG.format(self.rewind.limit).encode()
@@ -425,36 +420,37 @@ class _Rewinding:
 
     # ---- iterations -----------------------------------------------------------------------------
 
-    def _fine(self) -> V:
-        return self.b.icmp_signed("==", self.b.load(self.status, typ=I32, align=4), I32(0))
+    def _fine(self) -> Lanes:
+        return Lanes(self.b, self.status.get()).equals(0)
 
-    def _run(self, j: int, start: V, stop: V, save: Callable[[V], None] | None = None) -> None:
+    def _run(
+        self, j: int, start: Lanes, stop: Lanes, save: Callable[[Lanes], None] | None = None
+    ) -> None:
         """The iterations of a loop between two numbers, if there are any, and all went well.
 
         The first row is that of the first of them. Before each `save` is called, if it is given.
         """
-        b, sweep = self.b, self.sweeps[j]
-        count = b.sub(stop, start)
+        sweep, count = self.sweeps[j], stop - start
 
-        def once(t: V) -> V:
-            row = b.sub(b.sub(count, I64(1)), t) if j % 2 else t
-            number = b.add(start, row)
+        def once(t: Lanes) -> Lanes:
+            row = count - 1 - t if j % 2 else t
+            number = start + row
             if save is None:
                 self._save(sweep, number, row)
             else:
                 save(number)
             for k in sweep.reads:
                 entry = sweep.entries.table.input(len(sweep.state) + k)
-                sweep.entries.set(entry, self._row(k, row))
+                sweep.entries.set(entry, self._row_of(self.rows, k, row))
             return self.frame.run(j, sweep.entries)
 
-        with b.if_then(b.and_(self._fine(), b.icmp_signed(">", count, I64(0)))):
-            before = b.load(self.done, typ=I64, align=8)
-            status = _counted(b, count, once, self.breath, before)
-            b.store(b.add(before, count), self.done, align=8)
-            b.store(status, self.status, align=4)
+        with self.b.if_then((self._fine() & (count > 0)).value):
+            before = count.new(self.done.get())
+            status = _counted(count, once, self.breath, before)
+            self.done.put((before + count).value)
+            self.status.put(status.value)
 
-    def _save(self, sweep: _Sweep, number: V, row: V) -> None:
+    def _save(self, sweep: _Sweep, number: Lanes, row: Lanes) -> None:
         """Write down what the state is before an iteration, as far as it is asked for."""
         if sweep.is_last:
             blocks = self.frame.outputs[len(sweep.state) :]
@@ -462,10 +458,10 @@ class _Rewinding:
             return
         for k, at in enumerate(sweep.state, sweep.first):
             if k in self.rows:
-                self.frame.copy(self._row(k, row), at, self.parts[k].nbytes)
+                self.frame.copy(self._row_of(self.rows, k, row), at, self.parts[k].nbytes)
 
-    def _row(self, k: int, row: V) -> V:
-        return _far(self.b, self.rows[k], self.b.mul(row, I64(self.parts[k].nbytes)))
+    def _row_of(self, rows: dict[int, V], k: int, row: Lanes) -> V:
+        return _far(rows[k], row * self.parts[k].nbytes)
 
 
 def _read(plan: Plan, own: int, before: int) -> set[int]:
@@ -474,8 +470,8 @@ def _read(plan: Plan, own: int, before: int) -> set[int]:
     return {k - own for k in places if own <= k < own + before}
 
 
-def _far(b: B, base: V, nbytes: V) -> V:
-    return b.gep(base, [nbytes], inbounds=True, source_etype=BYTE)
+def _far(base: V, nbytes: Lanes) -> V:
+    return nbytes.builder.gep(base, [nbytes.value], inbounds=True, source_etype=BYTE)
 
 
 # ---- choices ------------------------------------------------------------------------------------
@@ -485,9 +481,8 @@ def _choose(frame: Frame, choose: Choose) -> None:
     b, step = frame.b, frame.step
     tables = [frame.table(k) for k in range(len(step.bodies))]
     last = len(step.bodies) - 1
-    index = b.load(frame.inputs[0], typ=I64, align=8)
-    index = b.select(b.icmp_signed("<", index, I64(0)), I64(0), index)
-    index = b.select(b.icmp_signed(">", index, I64(last)), I64(last), index)
+    given = Lanes(b, b.load(frame.inputs[0], typ=I64, align=8))
+    index = smaller(larger(given, 0), last).value
     after = Merge(b, "done")
     blocks = [b.append_basic_block(f"branch.{k}") for k in range(last + 1)]
     switch = b.switch(index, blocks[last])
@@ -499,7 +494,7 @@ def _choose(frame: Frame, choose: Choose) -> None:
             entries.set(entries.table.input(j), frame.inputs[1 + number])
         for j, number in enumerate(choose.makes[k]):
             entries.set(entries.table.output(j), frame.outputs[number])
-        after.come([frame.run(k, entries)])
+        after.come([frame.run(k, entries).value])
     (status,) = after.begin()
     after.close()
     frame.finish(status)

@@ -18,11 +18,12 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.library.blocks import emit_blocks, suits
-from wengert.compile.llvm.library.tiles import LINE, Matrices, Registers, Vectors, emit
+from wengert.compile.llvm.library.tiles import Matrices, Registers, Vectors, emit
 from wengert.compile.llvm.machine import functions
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.control import fold, repeat
 from wengert.compile.llvm.machine.values import I64, POINTER, VOID
+from wengert.compile.plan.kernel import LINE
 from wengert.compile.plan.plan import Multiply
 
 OWN = {1: 2**32, 2: 170**3}

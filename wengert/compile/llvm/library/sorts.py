@@ -23,7 +23,7 @@ from wengert.compile.llvm.machine.control import along, fold, repeat
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.lanes import Lanes, where
 from wengert.compile.llvm.machine.memory import gather, load, offset, one_by_one, splat, store
-from wengert.compile.llvm.machine.scratch import Scratch
+from wengert.compile.llvm.machine.scratch import Scratch, stack
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, INTP, POINTER, B, V, number
 from wengert.compile.plan.plan import Call, Layout
 from wengert.compile.program.program import Value
@@ -117,8 +117,7 @@ class _Ranks:
         self.lanes = lanes
         self.compound = dtype.itemsize <= 4  # places fit in beside the keys
         padded = -(-count // lanes) * lanes
-        self.keys = b.alloca(ir.ArrayType(I64, padded))
-        self.keys.type = POINTER
+        self.keys = stack(b, ir.ArrayType(I64, padded))
         first = ir.Constant(ir.VectorType(I64, lanes), [I64(k) for k in range(lanes)])
         self.first = Lanes(b, first)
 
@@ -190,8 +189,7 @@ class _Digits:
         self.passes = dtype.itemsize
         self.kind = I64 if dtype.itemsize <= 4 else _WIDE
         self.size = self.kind.width // 8
-        self.tables = b.alloca(ir.ArrayType(I32, _DIGITS * self.passes))
-        self.tables.type = POINTER
+        self.tables = stack(b, ir.ArrayType(I32, _DIGITS * self.passes))
         self.scratch = Scratch(b)
         self.memory = self.scratch.room(2 * self.size * count)
 

@@ -23,12 +23,12 @@ from llvmlite import ir
 from wengert.compile.llvm.machine.control import along, evenly, fold, nest, repeat
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.memory import load_row, permuted, prefetch, splat, store_row
+from wengert.compile.llvm.machine.scratch import stack
 from wengert.compile.llvm.machine.values import I64, POINTER, VOID, intrinsic, number
+from wengert.compile.plan.kernel import LINE
 
 PANEL = 32 * 1024
 """Bytes of the stack that a transposed panel of B may take: what stays in the first-level cache."""
-LINE = 64
-"""Bytes of a line of the cache."""
 TURN = 16
 """Multiplications of vectors in a turn of the loop along the shared dimension, or in a step:
 more are no faster, and take so much longer to compile."""
@@ -136,11 +136,7 @@ class Vectors:
 
     def room(self, count: int) -> Any:
         """Memory on the stack for so many elements."""
-        with self.builder.goto_entry_block():
-            room = self.builder.alloca(ir.ArrayType(self.type, count))
-            room.align = LINE
-            room.type = POINTER  # llvmlite gives it a type that knows its contents
-        return room
+        return stack(self.builder, ir.ArrayType(self.type, count), LINE)
 
     def prefetch(self, base: Any, *terms: tuple[Any, int]) -> None:
         """Ask for the line of memory at `base` plus the sum of index * stride; it may be none."""

@@ -20,10 +20,8 @@ from wengert.compile.llvm.machine.control import along, repeat
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.scratch import Scratch
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER, number
+from wengert.compile.plan.kernel import LINE
 from wengert.compile.plan.plan import Call, Layout
-
-LINE = 64
-"""Bytes of a line of the cache, which working memory is aligned to."""
 
 Pair = tuple[int, int]
 

@@ -8,10 +8,37 @@ from llvmlite import ir
 
 from wengert.compile.llvm.machine.functions import call
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER, VOID
+from wengert.compile.plan.kernel import LINE
 
 STACK = 1 << 16
 """Bytes of working memory that are taken from the stack; more are allocated."""
-ALIGNMENT = 64
+
+
+def stack(b: ir.IRBuilder, kind: ir.Type, align: int | None = None) -> ir.Value:
+    """The address of memory for such a value as long as the function runs.
+
+    It is taken where that begins: LLVM takes it apart, into registers.
+    """
+    with b.goto_entry_block():
+        room = b.alloca(kind)
+    room.align = align
+    room.type = POINTER  # llvmlite gives it a type that knows its contents
+    return room
+
+
+class Variable:
+    """A value that changes: a place on the stack, which LLVM makes a register."""
+
+    def __init__(self, b: ir.IRBuilder, start: ir.Value) -> None:
+        self.b = b
+        self.kind, self.place = start.type, stack(b, start.type)
+        self.put(start)
+
+    def get(self) -> ir.Value:
+        return self.b.load(self.place, typ=self.kind)
+
+    def put(self, value: ir.Value) -> None:
+        self.b.store(value, self.place)
 
 
 class Scratch:
@@ -25,22 +52,18 @@ class Scratch:
         """Memory that is good as long as the function runs."""
         if size > STACK:
             return self.allocated(I64(size))
-        with self.b.goto_entry_block():  # LLVM takes apart what is taken there, into registers
-            room = self.b.alloca(ir.ArrayType(BYTE, max(size, 1)))
-        room.align = ALIGNMENT
-        room.type = POINTER  # llvmlite gives it a type that knows its contents
-        return room
+        return stack(self.b, ir.ArrayType(BYTE, max(size, 1)), LINE)
 
     def allocated(self, size: ir.Value) -> ir.Value:
         """Memory of the C library's; without it, the function returns with a MemoryError set."""
         b = self.b
-        memory = call(b, "malloc", POINTER, [b.add(size, I64(ALIGNMENT))])
+        memory = call(b, "malloc", POINTER, [b.add(size, I64(LINE))])
         with b.if_then(b.icmp_unsigned("==", memory, ir.Constant(POINTER, None)), likely=False):
             call(b, "python.PyErr_NoMemory", POINTER, [])
             self.finish(I32(-1))
         self.borrowed.append(memory)
-        number = b.add(b.ptrtoint(memory, I64), I64(ALIGNMENT - 1))
-        return b.inttoptr(b.and_(number, I64(-ALIGNMENT)), POINTER)
+        number = b.add(b.ptrtoint(memory, I64), I64(LINE - 1))
+        return b.inttoptr(b.and_(number, I64(-LINE)), POINTER)
 
     def finish(self, result: Any) -> None:
         """Give the memory back, and return."""
@@ -59,6 +82,6 @@ def constant(module: ir.Module, name: str, data: bytes, shown: bool = False) -> 
     variable = ir.GlobalVariable(module, kind, name)
     variable.linkage = "" if shown else "internal"
     variable.global_constant = not shown
-    variable.align = ALIGNMENT
+    variable.align = LINE
     variable.initializer = ir.Constant(kind, bytearray(data))
     return variable

@@ -20,6 +20,7 @@ from llvmlite import ir
 from wengert.compile.llvm.machine import host
 from wengert.compile.llvm.machine.control import Merge, counting, loop
 from wengert.compile.llvm.machine.functions import call, internal
+from wengert.compile.llvm.machine.scratch import stack
 from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID, B, V
 from wengert.history import forks, threads
 
@@ -172,9 +173,7 @@ def _worker(module: ir.Module, pool: _Words, work: ir.Function) -> ir.Function:
 
 def _refuse_signals(b: B) -> None:
     """Signals are for threads that run Python."""
-    signals = b.alloca(ir.ArrayType(I64, 16))  # as large as the C library's set, or larger
-    signals.align = 16
-    signals.type = POINTER
+    signals = stack(b, ir.ArrayType(I64, 16), 16)  # as large as the C library's set, or larger
     call(b, "sigfillset", I32, [signals])
     block = 1 if sys.platform == "darwin" else 0
     call(b, "pthread_sigmask", I32, [I32(block), signals, ir.Constant(POINTER, None)])
@@ -207,9 +206,7 @@ def _in_order(b: B, task: V, addresses: V, parts: V) -> None:
 
 def _start(b: B, pool: _Words, worker: ir.Function) -> None:
     """Start the workers that are missing; if there are no threads left, there are fewer."""
-    with b.goto_entry_block():
-        thread = b.alloca(I64)
-        thread.type = POINTER
+    thread = stack(b, I64)
     with loop(b) as missing:
         started = pool.get(b, STARTED)
         missing.while_(b.icmp_signed("<", started, b.sub(pool.get(b, WANTED), I64(1))))

@@ -9,7 +9,9 @@ does not depend on.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import operator
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +25,7 @@ from wengert.compile.llvm.elementary.division import Inverse
 from wengert.compile.llvm.elementary.scalars import apply, identity
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.control import counting
+from wengert.compile.llvm.machine.lanes import Lanes, where
 from wengert.compile.llvm.machine.memory import (
     PART,
     blend,
@@ -38,6 +41,7 @@ from wengert.compile.llvm.machine.memory import (
     store,
     store_past_caches,
 )
+from wengert.compile.llvm.machine.scratch import Variable, stack
 from wengert.compile.llvm.machine.turning import columns_of
 from wengert.compile.llvm.machine.values import (
     I64,
@@ -70,8 +74,18 @@ from wengert.compile.llvm.nests.schedule import (
     products_summed,
 )
 from wengert.compile.llvm.nests.streams import Stream, falling
-from wengert.compile.llvm.nests.traffic import AHEAD, LINE, from_afar, past_caches
-from wengert.compile.plan.kernel import Access, Apply, Const, Index, Kernel, Load, Reduce, Store
+from wengert.compile.llvm.nests.traffic import AHEAD, from_afar, past_caches
+from wengert.compile.plan.kernel import (
+    LINE,
+    Access,
+    Apply,
+    Const,
+    Index,
+    Kernel,
+    Load,
+    Reduce,
+    Store,
+)
 
 _INLINE = 160
 """A function of no more instructions becomes part of its caller."""
@@ -136,11 +150,11 @@ def _emit(b: B, kernel: Kernel, bases: list[V], lanes_bytes: int) -> None:
 
 def _are_aligned(b: B, nest: Nest, bases: list[V], stores: frozenset[int]) -> V:
     """Whether what these stores write begins where memory can be written past the caches."""
-    together: V = I64(0)
+    together = Lanes(b, I64(0))
     for access in (nest.operations[k].access for k in stores):  # type: ignore[union-attr]
         begin = offset(b, bases[access.buffer], access.offset, nest.buffers[access.buffer])
-        together = b.or_(together, b.ptrtoint(begin, I64))
-    return b.icmp_unsigned("==", b.and_(together, I64(PART - 1)), I64(0))
+        together = together | Lanes(b, b.ptrtoint(begin, I64))
+    return (together & (PART - 1)).equals(0).value
 
 
 def _start(nest: Nest, accumulated: Store) -> Kernel:
@@ -246,11 +260,7 @@ class _NestWriter:
 
     def _room(self, dtype: np.dtype, size: int) -> V:
         """Room for elements on the stack."""
-        with self.b.goto_entry_block():
-            room = self.b.alloca(ir.ArrayType(stored(dtype), size))
-        room.align = 64
-        room.type = POINTER  # an alloca's own type tells what it points to
-        return room
+        return stack(self.b, ir.ArrayType(stored(dtype), size), LINE)
 
     def _outer(self, depth: int) -> None:
         self._compute(depth, self.plan.live, 0)
@@ -276,7 +286,7 @@ class _NestWriter:
             with self._scope():
                 self._row(self.nest.outer, phase, accumulators, self._chunks(accumulators))
         for k, accumulator in accumulators.items():
-            self._assign(k, accumulator.results(self.b, max(len(self.active), 1)))
+            self._assign(k, accumulator.results(max(len(self.active), 1)))
 
     def _row(
         self, depth: int, phase: Phase, sums: dict[int, Accumulator], chunks: tuple[int, int]
@@ -290,7 +300,7 @@ class _NestWriter:
 
         def flush() -> None:
             for accumulator in sums.values():
-                accumulator.flush(self.b)
+                accumulator.flush()
 
         packed = sorted(self.nest.packed & phase.needed)
         if packed and depth == len(self.nest.extents) - 1:
@@ -305,21 +315,17 @@ class _NestWriter:
         """Both passes at once; one after the other if the outcome is not finite."""
         b = self.b
         results = self._streamed(stream, first, second)
-        with b.goto_entry_block():
-            places = {k: b.alloca(value.type) for k, value in results.items()}
-        total: V | None = None
-        for k, value in results.items():
-            b.store(value, places[k])
-            zero = b.fmul(value, like(value, 0.0))  # NaN of what is not finite
-            total = zero if total is None else b.fadd(total, zero)
-        with b.if_then(b.fcmp_unordered("uno", total, total), likely=False), self._scope():
+        places = {k: Variable(b, value) for k, value in results.items()}
+        zeros = [Lanes(b, value) * 0.0 for value in results.values()]  # NaN of what is not finite
+        not_finite = functools.reduce(operator.add, zeros).is_nan()
+        with b.if_then(not_finite.value, likely=False), self._scope():
             self._pass(first)
             self._compute(self.nest.outer, self.plan.live, self.plan.ready[stream.maximum])
             self._pass(second)
             for k, place in places.items():
-                b.store(self.values[k][0], place)
+                place.put(self.values[k][0])
         for k, place in places.items():
-            self._assign(k, [b.load(place, typ=results[k].type)])
+            self._assign(k, [place.get()])
 
     def _streamed(self, stream: Stream, first: Phase, second: Phase) -> dict[int, V]:
         """The maximum and the sums, of one pass."""
@@ -331,8 +337,8 @@ class _NestWriter:
 
         def body() -> None:
             self._compute(depth + 1, first.needed, passed, first)
-            top.rise(b, self._vectors(op.arg), self.active[-1], list(running.values()))
-            now = top.value(b)
+            top.rise(self._vectors(op.arg), self.active[-1], list(running.values()))
+            now = top.value()
             for k in (stream.maximum, *stream.shifts):
                 self.values[k], self.splats[k] = [lane(b, now, 0)], now
             self._compute(depth + 1, second.needed, passed, second)
@@ -340,15 +346,15 @@ class _NestWriter:
 
         def flush() -> None:
             for accumulator in running.values():
-                accumulator.flush(b)
+                accumulator.flush()
 
         at, chunk = self._chunks(running)
         before, self.falling = self.falling, self.falling | stream.exponentials
         with self._scope():
             self._loop(depth, body, chunk if at == depth else 0, flush)
         self.falling = before
-        sums = {k: accumulator.results(b, 1)[0] for k, accumulator in running.items()}
-        return {stream.maximum: lane(b, top.value(b), 0), **sums}
+        sums = {k: accumulator.results(1)[0] for k, accumulator in running.items()}
+        return {stream.maximum: lane(b, top.value(), 0), **sums}
 
     # ---- operations -------------------------------------------------------------------------
 
@@ -558,14 +564,11 @@ class _NestWriter:
 
     def _within(self, value: V, dtype: np.dtype, stride: int, size: int) -> V:
         """An index times its stride; 0 for one out of range, which a check tells of."""
-        b = self.b
-        index = cast(b, value, dtype, INTP)
+        index = Lanes(self.b, cast(self.b, value, dtype, INTP))
         if dtype.kind == "i":
-            below = b.icmp_signed("<", index, like(index, 0))
-            index = b.select(below, b.add(index, like(index, size)), index)
-        bad = b.icmp_unsigned(">=", index, like(index, size))
-        index = b.select(bad, like(index, 0), index)
-        return b.mul(index, like(index, stride)) if stride != 1 else index
+            index = where(index < 0, index + size, index)
+        index = where(index.below(size), index, 0)
+        return (index * stride if stride != 1 else index).value
 
     def _save(self, number: int) -> None:
         """Keep a value of an element until a later pass over the row."""
@@ -670,7 +673,7 @@ class _NestWriter:
             for u, value in enumerate(values):
                 at = self.b.add(index, I64(u * self.lanes)) if accumulator.across else index
                 active = self.active[u] if accumulator.lanes else 1
-                accumulator.update(self.b, u, value, active, at)
+                accumulator.update(u, value, active, at)
 
     def _trips(self, depth: int) -> int:
         extent = self.nest.extents[depth]

@@ -21,10 +21,11 @@ from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine import threads
 from wengert.compile.llvm.machine.control import counting
 from wengert.compile.llvm.machine.functions import call, internal
+from wengert.compile.llvm.machine.scratch import stack
 from wengert.compile.llvm.machine.values import BYTE, I64, POINTER
 from wengert.compile.llvm.nests import loops, pieces
 from wengert.compile.llvm.nests.schedule import cost
-from wengert.compile.plan.kernel import Access, Index, Kernel, Load, Operation, Reduce, Store
+from wengert.compile.plan.kernel import LINE, Access, Index, Kernel, Load, Operation, Reduce, Store
 from wengert.compile.plan.plan import Multiply
 from wengert.history.cache import digest
 
@@ -46,7 +47,6 @@ MOST = 32
 """Parts at most."""
 FEW = 4
 """Rows that are too few for threads to share, fewer than these."""
-LINE = 64
 TOGETHER = 8
 """Steps of a loop that may read others together: see `schedule.py`."""
 
@@ -215,9 +215,7 @@ def _define_pieces(
     def do_pieces(b: ir.IRBuilder, given: list[ir.Value]) -> None:
         bases = list(given)
         for dtype, size in whole.scratch:
-            room = b.alloca(ir.ArrayType(BYTE, dtype.itemsize * size))
-            room.align, room.type = LINE, POINTER  # llvmlite's type for it knows its contents
-            bases.append(room)
+            bases.append(stack(b, ir.ArrayType(BYTE, dtype.itemsize * size), LINE))
         for number, (step, last) in enumerate(whole.steps):
             if number == 2 and whole.doubt is not None:
                 holds = b.load(bases[whole.doubt], typ=BYTE, align=1)
@@ -363,9 +361,7 @@ def _share(
     b: ir.IRBuilder, task: ir.Function, count: int, bases: list[ir.Value], alone: bool = False
 ) -> None:
     """Have all parts done, of what lies at these addresses."""
-    with b.goto_entry_block():
-        addresses = b.alloca(ir.ArrayType(POINTER, len(bases)))
-        addresses.type = POINTER  # llvmlite gives it a type that knows its contents
+    addresses = stack(b, ir.ArrayType(POINTER, len(bases)))
     for k, base in enumerate(bases):
         at = b.gep(addresses, [I64(k)], inbounds=True, source_etype=POINTER)
         b.store(base, at, align=8)

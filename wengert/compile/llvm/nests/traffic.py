@@ -13,9 +13,6 @@ from wengert.compile.llvm.machine.memory import PART
 from wengert.compile.llvm.nests.schedule import Nest
 from wengert.compile.plan.kernel import Access, Load, Store
 
-LINE = 64
-"""Bytes of a line of the cache."""
-
 LONG = 1 << 18
 """Bytes from which on a row is read from afar, as it fits no near cache."""
 
