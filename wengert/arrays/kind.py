@@ -125,7 +125,7 @@ class Kind:
         """The meaning on Tensors, around arrays of this kind; Tensors returned become arrays."""
         with modes.no_grad():
             named = {name: _each(_wrapped, x) for name, x in kwargs.items()}
-            return _each(bare, meaning(*_each(_wrapped, args), **named))
+            return _each(array_of, meaning(*_each(_wrapped, args), **named))
 
     def otherwise(self, function: Any, args: Any, kwargs: Any) -> Any:
         raise MissingRuleError(
@@ -270,7 +270,7 @@ class _Tensors:
 TENSORS = _Tensors()
 
 
-def bare(x: Any) -> Any:
+def array_of(x: Any) -> Any:
     """The array in a Tensor; anything else as it is."""
     return x._array if isinstance(x, TENSORS.type) else x
 

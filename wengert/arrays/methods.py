@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.kind import Kind, bare
+from wengert.arrays.kind import Kind, array_of
 
 numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
 
@@ -33,7 +33,7 @@ class ArrayMethods(np.lib.mixins.NDArrayOperatorsMixin):
         return self.kind.answer(operator.getitem, (self, _bare_index(index)), {})
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.kind.answer(operator.setitem, (self, _bare_index(index), bare(value)), {})
+        self.kind.answer(operator.setitem, (self, _bare_index(index), array_of(value)), {})
 
     @property
     def kind(self) -> Kind:
@@ -121,7 +121,7 @@ class ArrayMethods(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def _bare_index(index: Any) -> Any:
-    return tuple(map(bare, index)) if type(index) is tuple else bare(index)
+    return tuple(map(array_of, index)) if type(index) is tuple else array_of(index)
 
 
 def _method(name: str, function: Any) -> Any:

@@ -37,7 +37,7 @@ def cond(
     (tensor(2., grad_fn=<NegBackward0>), tensor(-1.))
     """
     given = _given(operands)
-    array = choice.array_of(pred, "the predicate of wg.cond")
+    array = choice.one_number(pred, "the predicate of wg.cond")
     if choice.is_batched(array):
         return _both(array, true_fn, false_fn, given)
     trace = undecided(array)
@@ -89,7 +89,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     if not branches:
         raise StateError("wg.switch needs at least one branch to choose from.")
     given = _given(operands)
-    array = choice.array_of(index, "the index of wg.switch")
+    array = choice.one_number(index, "the index of wg.switch")
     dtype = getattr(array, "dtype", np.dtype(type(array)))
     if dtype.kind not in "iub":
         raise StateError(

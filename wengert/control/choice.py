@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.batched.array import BatchedArray
-from wengert.arrays.kind import bare
+from wengert.arrays.kind import array_of
 from wengert.errors import StateError
 from wengert.functions.choosing import where
 from wengert.tensor import Tensor, wrap
 from wengert.tree import collect, rebuild
 
 
-def array_of(predicate: Any, what: str) -> Any:
+def one_number(predicate: Any, what: str) -> Any:
     """A predicate as an array without history, after a check that it is one number."""
-    array = bare(predicate)
+    array = array_of(predicate)
     shape = getattr(array, "shape", ())
     if int(np.prod(shape)) != 1:
         raise StateError(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.kind import bare
+from wengert.arrays.kind import array_of
 from wengert.control import choice
 from wengert.control.recorded import Loop, tracing
 from wengert.control.states import Form, agreed, length_of, row, split, stacked
@@ -66,7 +66,7 @@ def fori_loop(
 
 def _whole(bound: Any, name: str) -> int:
     """A bound of a loop as an int."""
-    array = bare(bound)
+    array = array_of(bound)
     try:
         return operator.index(array.item() if hasattr(array, "item") else array)
     except TypeError:
@@ -123,7 +123,7 @@ def while_loop(
     state = _State(init_val, body_fun, "wg.while_loop")
     on: Any = True
     while True:
-        holds = choice.array_of(cond_fun(state.now), "the condition of wg.while_loop")
+        holds = choice.one_number(cond_fun(state.now), "the condition of wg.while_loop")
         if choice.is_batched(on) or choice.is_batched(holds):
             on = np.logical_and(on, holds)
             if not choice.anywhere(on):
@@ -219,7 +219,7 @@ def _no_rows(f: Any, init: Any, xs: Any, tensors: bool) -> Any:
     blank = [_zeros(x, x.shape[1:]) for x in leaves]
     ys: list[Any] = []
     structure = collect(_pair(f(init, rebuild(tree, iter(blank))), f)[1], ys)
-    empty = (_zeros(y, (0, *np.shape(bare(y))), tensors) for y in ys)
+    empty = (_zeros(y, (0, *np.shape(array_of(y))), tensors) for y in ys)
     return rebuild(structure, empty)
 
 

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.batched.array import BatchedArray
+from wengert.arrays.kind import array_of
 from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.places import key_of
 from wengert.control.blocks import Blocks, First
-from wengert.control.choice import anywhere, array_of, chosen, is_batched
+from wengert.control.choice import anywhere, chosen, is_batched, one_number
 from wengert.control.states import Form, agreed, branches_differ, split
 from wengert.errors import StateError, TracingError
 from wengert.history.location import here, line_of
@@ -120,7 +121,8 @@ class Loop:
 
         def asked(state: list[Any]) -> Any:
             """The condition, for each example of the vmaps around."""
-            truth = array_of(test(rebuild(form.tree, iter(state))), f"the condition of {self.what}")
+            holds = test(rebuild(form.tree, iter(state)))
+            truth = one_number(holds, f"the condition of {self.what}")
             return np.not_equal(_held(truth, self.trace), 0)
 
         batched = False
@@ -181,7 +183,7 @@ class Loop:
 
     def _check_kinds(self, state: list[Any], news: list[Any]) -> None:
         """Begin with what the body returns, where that is not what the state began as."""
-        pairs = list(zip(self.begun, map(_array, state), news, strict=True))
+        pairs = list(zip(self.begun, map(array_of, state), news, strict=True))
         begun = [_restarted(x, before, after) for x, before, after in pairs]
         if any(x is not new for (x, _, _), new in zip(pairs, begun, strict=True)):
             raise Again(begun)
@@ -219,17 +221,13 @@ class Effects:
         return before is (now if passed is None else passed.given)
 
 
-def _array(x: Any) -> Any:
-    return x._array if isinstance(x, Tensor) else x
-
-
 def _held(x: Any, trace: Trace) -> Any:
     """A leaf as an array, unless it is a tensor."""
     return x if isinstance(x, Tensor | BatchedArray) else trace.as_array(x)
 
 
 def _is_weak(x: Any) -> bool:
-    return getattr(_array(x), "weak", False)
+    return getattr(array_of(x), "weak", False)
 
 
 def _form_of(x: Any) -> Any:
@@ -242,7 +240,7 @@ def _restarted(x: Any, before: Any, after: Any) -> Any:
     if _is_weak(before) and form is not None:
         x = astype(x, form[1])
     elif _is_weak(before):
-        dtype = getattr(_array(after), "dtype", np.dtype(type(after)))
+        dtype = getattr(array_of(after), "dtype", np.dtype(type(after)))
         dtype = np.promote_types(dtype, before.dtype)
         x = x if dtype == before.dtype else x.trace.number_like(x, dtype)
     return wrap(x) if isinstance(after, Tensor) and not isinstance(x, Tensor) else x
@@ -253,8 +251,8 @@ def _like(x: Any, before: Any, trace: Trace) -> Any:
     if isinstance(x, Tensor):
         return x
     array = _held(x, trace)
-    if _is_weak(before) and array.dtype != _array(before).dtype:
-        array = array.astype(_array(before).dtype)
+    if _is_weak(before) and array.dtype != array_of(before).dtype:
+        array = array.astype(array_of(before).dtype)
     return wrap(array) if isinstance(before, Tensor) else array
 
 
@@ -289,7 +287,7 @@ def branched(
 
 def _converter(trace: Trace, column: Any) -> Any:
     """How a result of one branch becomes what it is in all: a tensor, or an array, of one dtype."""
-    arrays = [_array(x) for x in column]
+    arrays = [array_of(x) for x in column]
     known = [a.dtype for a in arrays if hasattr(a, "dtype") and not getattr(a, "weak", False)]
     kinds = [getattr(a, "dtype", np.dtype(type(a))) for a in arrays]
     dtype = known[0] if known else np.result_type(*kinds)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.kind import array_of
 from wengert.distributions import constraints
 from wengert.distributions.distribution import numbers
 from wengert.distributions.family import (
@@ -18,7 +19,7 @@ from wengert.distributions.family import (
     pointwise,
     quantity,
 )
-from wengert.functions.arguments import array_of, constant
+from wengert.functions.arguments import constant
 from wengert.functions.special import i0e, i1e
 from wengert.tensor import Tensor
 

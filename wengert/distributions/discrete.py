@@ -66,7 +66,20 @@ def _enumerated(distribution: Distribution, count: int, expand: bool) -> Tensor:
     return values.expand((count, *batch)) if expand else values
 
 
-class Chance(Family):
+class _OneGiven(Family):
+    """Distributions that are given by one of two parameters."""
+
+    @property
+    def param(self) -> Tensor:
+        """The parameter that was given."""
+        return vars(self)[self._given[-1]]
+
+    @property
+    def param_shape(self) -> Any:
+        return self.param.shape
+
+
+class Chance(_OneGiven):
     """Distributions of one probability, given as itself or as its logit."""
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {
@@ -95,15 +108,6 @@ class Chance(Family):
     def logits(self) -> Tensor:
         """log(p / (1 - p))."""
         return probs_to_logits(vars(self)["probs"], is_binary=True)
-
-    @property
-    def param(self) -> Tensor:
-        """The parameter that was given."""
-        return vars(self)[self._given[-1]]
-
-    @property
-    def param_shape(self) -> Any:
-        return self.param.shape
 
 
 @family(p="probs")
@@ -276,7 +280,7 @@ class Poisson(Family, ExponentialFamily):
 
 
 @family()
-class Categorical(Family):
+class Categorical(_OneGiven):
     """An index 0..K-1 with probabilities along the last dimension of `probs` or `logits`.
 
     `probs` need not sum to 1, `logits` not be normalised: both are.
@@ -319,15 +323,6 @@ class Categorical(Family):
     support = region(
         lambda _num_events: constraints.integer_interval(0, _num_events - 1), is_discrete=True
     )
-
-    @property
-    def param(self) -> Tensor:
-        """The parameter that was given, normalised."""
-        return vars(self)[self._given[-1]]
-
-    @property
-    def param_shape(self) -> Any:
-        return self.param.shape
 
     # Indices have no mean.
     mean = variance = quantity(lambda probs: full_like(probs[..., 0], math.nan))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.facts import CONSTANT, LIKE
-from wengert.arrays.kind import Kind
+from wengert.arrays.kind import Kind, array_of
 from wengert.arrays.methods import ArrayMethods
 from wengert.errors import GradError, MissingRuleError
 from wengert.explain.explanation import Explanation, Row
@@ -178,7 +178,7 @@ class Trace(Kind):
         self.steps.append(Step(index, rule, call, sources))
         self.values[index] = np.asarray(y)
         traced = Traced(self, index)
-        x = _unwrapped(args[0]) if args else None
+        x = array_of(args[0]) if args else None
         if rule.view and isinstance(x, Traced) and np.may_share_memory(y, x.value):
             traced.view = View(x, rule, args[1:], kwargs, x.writes)
         return traced
@@ -374,17 +374,17 @@ for _operator in ("add", "sub", "mul", "truediv", "pow"):
 
 def _sources(rule: Rule, call: dict[str, Any]) -> Any:
     for name in rule.reverse:
-        value = _unwrapped(call[name])
+        value = array_of(call[name])
         if isinstance(value, Traced) and value.index is not None:
             yield name, None, value.index
         elif name == rule.sequence:
-            for place, item in enumerate(map(_unwrapped, value)):
+            for place, item in enumerate(map(array_of, value)):
                 if isinstance(item, Traced) and item.index is not None:
                     yield name, place, item.index
 
 
 def _output(value: Any) -> Any:
-    value = _unwrapped(value)
+    value = array_of(value)
     if isinstance(value, Traced) and value.index is None:
         return value.value
     if isinstance(value, (Traced, np.ndarray, np.generic, int, float)):
@@ -395,13 +395,9 @@ def _output(value: Any) -> Any:
     )
 
 
-def _unwrapped(value: Any) -> Any:
-    return value._array if isinstance(value, Tensor) else value
-
-
 def _plain(value: Any) -> Any:
     """The values in place of what records them."""
-    value = _unwrapped(value)
+    value = array_of(value)
     if isinstance(value, Traced):
         return value.value
     if type(value) in (list, tuple):

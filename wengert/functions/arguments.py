@@ -198,11 +198,6 @@ def _tensor(x: Any, function: Function, names: tuple[str, ...], place: int) -> T
     )
 
 
-def array_of(x: Any) -> Any:
-    """The array inside a tensor, or the value itself."""
-    return x._array if isinstance(x, Tensor) else x
-
-
 def constant(array: Any) -> Tensor:
     """A result outside the graph: indices, counts, truth values."""
     return creation.finish(settle(array))

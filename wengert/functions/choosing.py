@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import array_of
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, known
 from wengert.errors import ShapeError, WengertError
-from wengert.functions.arguments import array_of, constant, takes_out, tensor_of
+from wengert.functions.arguments import constant, takes_out, tensor_of
 from wengert.functions.indexing import get, nonzero
 from wengert.functions.joining import cat
 from wengert.functions.shapes import broadcast_shapes, broadcast_to, reshape

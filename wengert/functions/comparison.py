@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import array_of
 from wengert.autograd.misfits import told
 from wengert.autograd.settings import refuse_dtype, refuses
 from wengert.dispatch import called
 from wengert.functions.arguments import (
-    array_of,
     constant,
     into,
     of_tensors,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import array_of
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
 from wengert.autograd.misfits import told
@@ -20,7 +21,6 @@ from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder, usually
 from wengert.dispatch import as_array, known, require, within
 from wengert.functions.arguments import (
-    array_of,
     constant,
     of_tensors,
     one_dim,

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.functions.arguments import array_of, of_tensors
+from wengert.arrays.kind import array_of
+from wengert.functions.arguments import of_tensors
 from wengert.functions.creation import check_device
 from wengert.functions.device import CPU
 from wengert.history import threads

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import array_of
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
@@ -25,7 +26,6 @@ from wengert.errors import DtypeError, LinAlgError, MissingRuleError
 from wengert.functions import reductions, results, shapes
 from wengert.functions.arguments import (
     Dim,
-    array_of,
     constant,
     of_tensors,
     one_dim,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import array_of
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, floating, no_order, one_dtype
 from wengert.autograd.record import recorder
@@ -19,7 +20,6 @@ from wengert.dispatch import as_array
 from wengert.errors import DtypeError
 from wengert.functions import results
 from wengert.functions.arguments import (
-    array_of,
     constant,
     into,
     numbers_first,

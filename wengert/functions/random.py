@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import array_of
 from wengert.autograd.misfits import told
 from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, primitive, require
 from wengert.errors import DtypeError
 from wengert.functions.arguments import (
-    array_of,
     constant,
     of_tensors,
     takes_names,

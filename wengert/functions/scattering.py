@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import array_of
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, known, primitive
 from wengert.functions.arguments import (
-    array_of,
     constant,
     of_tensors,
     one_dim,

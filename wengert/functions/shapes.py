@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.arrays.kind import kind_of
+from wengert.arrays.kind import array_of, kind_of
 from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder, usually
 from wengert.autograd.settings import refuses
 from wengert.dispatch import called, known
 from wengert.errors import ShapeError
 from wengert.functions.arguments import (
-    array_of,
     constant,
     of_tensors,
     one_dim,

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import array_of
 from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, known, require, within
 from wengert.functions import results
 from wengert.functions.arguments import (
-    array_of,
     constant,
     one_dim,
     ordered,

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import array_of
 from wengert.autograd.operands import cast, floating
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
 from wengert.dispatch import Function, called, require
-from wengert.functions.arguments import array_of, operands_of, takes_out, tensor_of
+from wengert.functions.arguments import operands_of, takes_out, tensor_of
 from wengert.functions.elementary import digamma, i0, lgamma, sigmoid
 from wengert.functions.math import clamp
 from wengert.functions.shapes import broadcast_shapes

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import array_of
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
@@ -18,7 +19,6 @@ from wengert.dispatch import as_array, primitive, require
 from wengert.errors import MissingRuleError
 from wengert.functions import results
 from wengert.functions.arguments import (
-    array_of,
     constant,
     of_tensors,
     one_dim,

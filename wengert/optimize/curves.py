@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.kind import array_of
 from wengert.compile.call.function import compile as compiled
 from wengert.history.modes import no_grad
 from wengert.optimize.vector import Array, Function, flat_array
-from wengert.solvers.parameters import bare
 from wengert.transforms.forward import jacfwd
 from wengert.transforms.run import called, checked
 
@@ -46,7 +46,7 @@ def curve_fit(
     from scipy import optimize
 
     checked("curve_fit", f)
-    start = np.ones(_count(f)) if p0 is None else np.atleast_1d(np.asarray(bare(p0), np.float64))
+    start = np.ones(_count(f)) if p0 is None else np.array(array_of(p0), np.float64, ndmin=1)
     run: Function = compiled(f) if compile else f
     slope: Function = jacfwd(lambda p, x: f(x, *p))
     if compile:
@@ -58,10 +58,10 @@ def curve_fit(
 
     def jacobian(x: Any, *p: float) -> Array:
         with no_grad():
-            return np.asarray(bare(slope(np.array(p), x)))
+            return np.asarray(array_of(slope(np.array(p), x)))
 
     options.setdefault("jac", jacobian)
-    return optimize.curve_fit(value, bare(xdata), bare(ydata), start, **options)
+    return optimize.curve_fit(value, array_of(xdata), array_of(ydata), start, **options)
 
 
 def _count(f: Function) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.kind import array_of
 from wengert.compile.call.function import compile as compiled
 from wengert.history.modes import no_grad
 from wengert.optimize.vector import (
@@ -17,7 +18,6 @@ from wengert.optimize.vector import (
     flat_tensor,
     jacobian_of,
 )
-from wengert.solvers.parameters import bare
 from wengert.tensor import Tensor, wrap
 from wengert.transforms.run import checked
 
@@ -89,7 +89,7 @@ def solve_ivp(
 
     def flow(t: float, y: Array) -> Array:
         if native is not None:
-            return np.asarray(bare(native(wrap(np.asarray(t)), wrap(y))), np.float64)
+            return np.asarray(array_of(native(wrap(np.asarray(t)), wrap(y))), np.float64)
         return vector.flat(f(t, vector.structured(y), *args), "the derivative")
 
     vector.flat(f(float(t_span[0]), vector.structured(start), *args), "the derivative")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.kind import array_of
 from wengert.compile.call.function import compile as compiled
 from wengert.history.modes import no_grad
 from wengert.optimize.vector import (
@@ -18,7 +19,6 @@ from wengert.optimize.vector import (
     flat_tensor,
     jacobian_of,
 )
-from wengert.solvers.parameters import bare
 from wengert.tensor import Tensor, wrap
 from wengert.transforms.run import called, checked
 
@@ -38,7 +38,7 @@ class _Equations:
     def value(self, x: Array) -> Array:
         with no_grad():
             if self._value is not None:
-                return np.asarray(bare(self._value(wrap(x))), np.float64)
+                return np.asarray(array_of(self._value(wrap(x))), np.float64)
             return flat_array(self.f(self.vector.structured(x), *self.args), self.name, self.f)
 
     def start(self) -> Array:

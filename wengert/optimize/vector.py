@@ -13,10 +13,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from wengert.arrays.kind import array_of
 from wengert.autograd.operands import cast
 from wengert.errors import GradError, PatternError, ShapeError
 from wengert.functions.shapes import view_as_complex, view_as_real
-from wengert.solvers.parameters import as_given, bare, in_rows
+from wengert.solvers.parameters import as_given, in_rows
 from wengert.sparse.derivatives import sparse_jacobian
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
@@ -52,7 +53,7 @@ class Vector:
                 f"{self.name}: {where} is {described(leaf)}, which is no parameter: tensors, NumPy "
                 "arrays, numbers and containers of them are. Pass it in args=(...)."
             )
-        array = bare(leaf) if isinstance(leaf, Tensor) else calls.array_of(leaf, lambda: where)
+        array = array_of(leaf) if isinstance(leaf, Tensor) else calls.array_of(leaf, lambda: where)
         if not isinstance(array, np.ndarray):
             raise GradError(f"{self.name}: {where} has no numbers yet, and SciPy needs them")
         if array.dtype.kind not in "fc":
@@ -73,7 +74,7 @@ class Vector:
         """The leaves of an item of the parameters' structure and shapes, a gradient say."""
         leaves = matched(self.tree, item, f"{self.name}: {what}", in_rows)
         for step, leaf, like in zip(paths(self.tree), leaves, self.arrays, strict=True):
-            shape = tuple(np.shape(bare(leaf)))
+            shape = tuple(np.shape(array_of(leaf)))
             if shape != like.shape:
                 raise ShapeError(
                     f"{self.name}: {what} has shape {shape}{step and f' at {step}'}, where "
@@ -89,7 +90,7 @@ class Vector:
         parts = []
         for x, like in zip(arrays, self.arrays, strict=True):
             dtype = np.complex128 if like.dtype.kind == "c" else np.float64
-            parts.append(np.ascontiguousarray(bare(x), dtype).view(np.float64).reshape(-1))
+            parts.append(np.ascontiguousarray(array_of(x), dtype).view(np.float64).reshape(-1))
         return np.concatenate(parts)
 
     # ---- from the vector --------------------------------------------------------------------
@@ -153,7 +154,7 @@ def flat_array(result: Any, name: str, f: Any) -> Array:
     collect(result, leaves)
     parts = []
     for leaf in leaves:
-        x = np.asarray(bare(leaf))
+        x = np.asarray(array_of(leaf))
         if x.dtype.kind not in "fciub":
             raise GradError(f"{name}: {called(f)} returned {described(leaf)}: numbers are expected")
         x = np.ascontiguousarray(x, np.complex128 if x.dtype.kind == "c" else np.float64)
@@ -238,7 +239,7 @@ def _pair(bound: Any, like: Array, pairs: bool, what: str) -> tuple[Array, Array
         low = low if bound[0] is None else bound[0]
         high = high if bound[1] is None else bound[1]
     try:
-        ends = [np.broadcast_to(np.asarray(bare(x), float), like.shape) for x in (low, high)]
+        ends = [np.broadcast_to(np.asarray(array_of(x), float), like.shape) for x in (low, high)]
     except ValueError:
         raise ShapeError(
             f"{what} do not have the shape of the parameter, {like.shape}: {bound!r}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert.dispatch import known
 from wengert.errors import GradError, MissingRuleError
+from wengert.rules.fft import fitting
 from wengert.rules.linalg import H, diagonal, embedded, eye_like, hermitian
 from wengert.rules.rule import general
 
@@ -101,10 +102,6 @@ general(
 # for vectors, so that they are taken from np.linalg.eig where a derivative is wanted.
 
 
-def _like(g: Any, dtype: Any) -> Any:
-    return g if dtype.kind == "c" else np.real(g)
-
-
 def _eig_pull(g: Any, y: Any, a_dtype: Any) -> Any:
     """A_bar = V^-H (diag(w_bar) + P / conj(gaps)) V^H, P = V^H V_bar - V^H V Re diag(V^H V_bar).
 
@@ -116,7 +113,7 @@ def _eig_pull(g: Any, y: Any, a_dtype: Any) -> Any:
         _refuse_phase("linalg_eig", "eigenvectors", np.imag(diagonal(inside)))
     stretch = np.matmul(H(v), v) * np.expand_dims(np.real(diagonal(inside)), -2)
     turn = _off_diagonal(inside - stretch, np.conj(_gaps(w)))
-    return _like(np.linalg.solve(H(v), np.matmul(embedded(g_w) + turn, H(v))), a_dtype)
+    return fitting(np.linalg.solve(H(v), np.matmul(embedded(g_w) + turn, H(v))), a_dtype)
 
 
 def _eig_push(t: Any, y: Any) -> Any:

@@ -76,7 +76,7 @@ def resized(x: Any, n: int, axis: int) -> Any:
     return np.concatenate([x, np.zeros(shape, x.dtype)], axis)
 
 
-def _like(g: Any, dtype: Any) -> Any:
+def fitting(g: Any, dtype: Any) -> Any:
     """A complex cotangent as one of an input of this dtype: the real part, if that is real."""
     return g if dtype.kind == "c" else np.real(g)
 
@@ -96,7 +96,7 @@ def weights(n: int, axis: int, ndim: int, dtype: Any, scale: float) -> Any:
 def _fft_pull(inverse: Any) -> Any:
     def pull(g: Any, a_shape: Shape, a_dtype: Any, n: Any, axis: int, norm: Any) -> Any:
         x = inverse(g, n, axis, OTHER[norm])
-        return _like(resized(x, a_shape[axis], axis), a_dtype)
+        return fitting(resized(x, a_shape[axis], axis), a_dtype)
 
     return pull
 
@@ -117,7 +117,7 @@ def _rfft_pull(g: Any, a_shape: Shape, n: Any, axis: int, norm: Any) -> Any:
 def _irfft_pull(g: Any, a_shape: Shape, a_dtype: Any, axis: int, norm: Any) -> Any:
     x = _rfft(g, None, axis, OTHER[norm])
     doubled = x * weights(g.shape[axis], axis, len(a_shape), x.dtype, 2.0)
-    return _like(resized(doubled, a_shape[axis], axis), a_dtype)
+    return fitting(resized(doubled, a_shape[axis], axis), a_dtype)
 
 
 linear(np.fft.rfft, _rfft_pull, name="FftR2C", arguments=("a", "n", "axis", "norm"))
@@ -144,7 +144,7 @@ def _fftn_pull(inverse: Any) -> Any:
     def pull(g: Any, a_shape: Shape, a_dtype: Any, s: Any, axes: Any, norm: Any) -> Any:
         places = axes_of(len(a_shape), s, axes)
         x = inverse(g, None, places, OTHER[norm])
-        return _like(_back_to(x, a_shape, places), a_dtype)
+        return fitting(_back_to(x, a_shape, places), a_dtype)
 
     return pull
 
@@ -162,7 +162,7 @@ def _irfftn_pull(g: Any, a_shape: Shape, a_dtype: Any, s: Any, axes: Any, norm: 
     places = axes_of(len(a_shape), s, axes)
     x = _rfftn(g, None, places, OTHER[norm])
     doubled = x * weights(g.shape[places[-1]], places[-1], len(a_shape), x.dtype, 2.0)
-    return _like(_back_to(doubled, a_shape, places), a_dtype)
+    return fitting(_back_to(doubled, a_shape, places), a_dtype)
 
 
 _fftn, _ifftn, _rfftn, _irfftn = (

@@ -464,7 +464,7 @@ def _weights(x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
     return exponential_share(x, expand(y, x.shape, axis, keepdims))
 
 
-def _conjugated(w: Any) -> Any:
+def conjugated(w: Any) -> Any:
     """The complex conjugate; real numbers, the usual ones, are not copied for it."""
     return np.conj(w) if w.dtype.kind == "c" else w
 
@@ -473,7 +473,7 @@ general(
     logsumexp,
     reverse={
         "x": lambda g, x, y, axis, keepdims: (
-            expand(g, x.shape, axis, keepdims) * _conjugated(_weights(x, y, axis, keepdims))
+            expand(g, x.shape, axis, keepdims) * conjugated(_weights(x, y, axis, keepdims))
         )
     },
     forward={

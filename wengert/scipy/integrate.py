@@ -10,10 +10,9 @@ import numpy as np
 import scipy.integrate
 
 from wengert.dispatch import as_array
-from wengert.scipy.meaning import meaning, otherwise
+from wengert.scipy.meaning import bare, meaning, otherwise
 from wengert.scipy.standard import holds_arrays
 from wengert.solvers.ode import odeint as solve
-from wengert.tensor import Tensor
 
 
 @meaning("integrate")
@@ -110,20 +109,20 @@ def quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), **options: An
         func = _weighted(func, a, b, weight, wvar)
     whole, low, high, scale = _finite(func, a, b, args)
     answer = scipy.integrate.quad(
-        lambda s: float(_bare(whole(s))), _bare(low), _bare(high), full_output=1, **options
+        lambda s: float(bare(whole(s))), bare(low), bare(high), full_output=1, **options
     )
     value, error, record = answer[:3]
     if len(answer) > 3:
         raise scipy.integrate.IntegrationWarning(answer[3])
-    if not holds_arrays([low, high, whole(0.5 * (_bare(low) + _bare(high)))]):
+    if not holds_arrays([low, high, whole(0.5 * (bare(low) + bare(high)))]):
         return value, error
     n = record["last"]
-    length = _bare(high) - _bare(low)
+    length = bare(high) - bare(low)
     parts = list(zip(record["alist"][:n], record["blist"][:n], strict=True))
     total: Any = 0.0
-    for start, stop in parts or [(_bare(low), _bare(high))]:  # there are none from a to a
+    for start, stop in parts or [(bare(low), bare(high))]:  # there are none from a to a
         middle, half = (start + stop) / 2, (stop - start) / 2
-        shares = (middle + half * _NODES - _bare(low)) / (length or 1.0)
+        shares = (middle + half * _NODES - bare(low)) / (length or 1.0)
         values = np.stack([as_array(whole(low + (high - low) * s)) for s in shares])
         total = total + np.sum(values * _WEIGHTS) * (abs(half / length) if length else 0.5)
     return total * scale, error
@@ -136,9 +135,9 @@ are taken, would be wrong in the third digit for those that are infinite at an e
 
 def _weighted(func: Any, a: Any, b: Any, weight: str, wvar: Any) -> Any:
     factor = _FACTORS.get(weight)
-    if factor is None or not all(math.isfinite(float(_bare(end))) for end in (a, b)):
+    if factor is None or not all(math.isfinite(float(bare(end))) for end in (a, b)):
         raise TypeError(
-            f"wengert.scipy.integrate.quad has no weight={weight!r} from {_bare(a)} to {_bare(b)}: "
+            f"wengert.scipy.integrate.quad has no weight={weight!r} from {bare(a)} to {bare(b)}: "
             f"it has {' and '.join(_FACTORS)} between finite ends. Write the integral so that the "
             "weight is a factor of the function, or take SciPy's where nothing is differentiated."
         )
@@ -147,7 +146,7 @@ def _weighted(func: Any, a: Any, b: Any, weight: str, wvar: Any) -> Any:
 
 def _finite(func: Any, a: Any, b: Any, args: Any) -> tuple[Any, Any, Any, Any]:
     """A function on a finite interval with the same integral: (function, low, high, high - low)."""
-    below, above = float(_bare(a)) == -math.inf, float(_bare(b)) == math.inf
+    below, above = float(bare(a)) == -math.inf, float(bare(b)) == math.inf
     if below and above:
 
         def both(s: Any) -> Any:
@@ -163,10 +162,6 @@ def _finite(func: Any, a: Any, b: Any, args: Any) -> tuple[Any, Any, Any, Any]:
 
         return half, 0.0, 1.0, 1.0
     return (lambda x: func(x, *args)), a, b, b - a
-
-
-def _bare(x: Any) -> Any:
-    return x.detach().numpy() if isinstance(x, Tensor) else x
 
 
 # ---- differential equations ----------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.interpolate
 
 from wengert.dispatch import as_array, require
-from wengert.scipy.meaning import otherwise
+from wengert.scipy.meaning import bare, otherwise
 from wengert.scipy.standard import holds_arrays, rows
 
 
@@ -65,8 +65,8 @@ class _Piecewise:
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """The integral from a to b, two numbers."""
         how = self.extrapolate if extrapolate is None else extrapolate
-        a, b, knots = as_array(a), as_array(b), _bare(self.x)
-        if how == "periodic" and not all(knots[0] <= _bare(end) <= knots[-1] for end in (a, b)):
+        a, b, knots = as_array(a), as_array(b), bare(self.x)
+        if how == "periodic" and not all(knots[0] <= bare(end) <= knots[-1] for end in (a, b)):
             raise TypeError(
                 "the integral of a periodic spline of tensors is taken between its points: add the "
                 "integrals over whole periods"
@@ -139,7 +139,7 @@ def _monotone(h: Any, steep: Any) -> Any:
     if steep.shape[0] == 1:
         return np.concatenate([steep, steep], axis=0)
     before, after = steep[:-1], steep[1:]
-    same = _bare(before) * _bare(after) > 0
+    same = bare(before) * bare(after) > 0
     w1, w2 = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
     mean = (w1 + w2) / (w1 / np.where(same, before, 1.0) + w2 / np.where(same, after, 1.0))
     inner = np.where(same, mean, 0.0)
@@ -151,7 +151,7 @@ def _monotone(h: Any, steep: Any) -> Any:
 def _monotone_end(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
     """The slope at an end: of the parabola through three points, unless it turns too early."""
     slope = ((2 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)
-    known, line, further = _bare(slope), _bare(m0), _bare(m1)
+    known, line, further = bare(slope), bare(m0), bare(m1)
     turns = np.sign(known) != np.sign(line)
     steep = (np.sign(line) != np.sign(further)) & (np.abs(known) > 3 * np.abs(line))
     return np.where(turns, 0.0, np.where(steep, 3 * m0, slope))
@@ -193,7 +193,7 @@ def _akima(steep: Any, method: str) -> Any:
         bends = bends + np.abs(m[1:] + m[:-1]) / 2
     before, after = bends[:-2], bends[2:]
     both = before + after
-    bent = _bare(both) > 1e-9 * np.max(_bare(both))
+    bent = bare(both) > 1e-9 * np.max(bare(both))
     weighted = (after * m[1:-2] + before * m[2:-1]) / np.where(bent, both, 1.0)
     # Where nothing bends, SciPy takes the mean of the outer lines, or, modified, of the inner ones.
     straight = (m[3:] + m[:-3]) / 2 if method == "akima" else 0 * weighted
@@ -221,7 +221,7 @@ class CubicSpline(_Piecewise):
         self.extrapolate = by_itself if extrapolate is None else extrapolate
         y = self._points(x, y, axis)
         if bc_type == "periodic":
-            first, last = _bare(y[0]), _bare(y[-1])
+            first, last = bare(y[0]), bare(y[-1])
             require(np.abs(first - last) <= 1e-15 * (1 + np.abs(last)), _not_periodic)
         self.y = np.reshape(y, (y.shape[0], -1))
         slopes = np.matmul(*self._slopes(_conditions(bc_type)))
@@ -277,7 +277,7 @@ class interp1d:
         if len(x.shape) != 1 or y.shape[0] != x.shape[0]:
             raise ValueError("x and y arrays must be equal in length along interpolation axis.")
         if not assume_sorted:
-            order = np.argsort(_bare(x), kind="mergesort")
+            order = np.argsort(bare(x), kind="mergesort")
             x, y = x[order], y[order]
         self.x, self.y, self.kind, self.axis = x, y, kind, axis % len(y.shape)
         self.extrapolate = isinstance(fill_value, str) and fill_value == "extrapolate"
@@ -294,7 +294,7 @@ class interp1d:
         """The value at x."""
         at = as_array(x)
         flat = np.reshape(at, (-1,))
-        known, low, high = _bare(flat), _bare(self.x[0]), _bare(self.x[-1])
+        known, low, high = bare(flat), bare(self.x[0]), bare(self.x[-1])
         below, above = known < low, known > high
         if self.bounds_error:
             require(~(below | above), _outside)
@@ -308,7 +308,7 @@ class interp1d:
         return np.moveaxis(value, tuple(axes), places) if self.axis else value
 
     def _between(self, at: Any) -> Any:
-        x, n, known = _bare(self.x), self.x.shape[0], _bare(at)
+        x, n, known = bare(self.x), self.x.shape[0], bare(at)
         if self.kind == "cubic":
             return CubicSpline(self.x, self.y)(at)
         if self.kind in ("linear", "slinear"):
@@ -365,10 +365,10 @@ def _piecewise(c: list[Any], x: Any, at: Any, nu: int, axis: int, extrapolate: A
     Beyond the points the outer polynomials go on, or what is there is periodic, or NaN.
     """
     c = _derivative(c, nu)
-    knots, flat = _bare(x), np.reshape(at, (-1,))
+    knots, flat = bare(x), np.reshape(at, (-1,))
     if extrapolate == "periodic":
         flat = x[0] + np.mod(flat - x[0], x[-1] - x[0])
-    where = _bare(flat)
+    where = bare(flat)
     k = np.clip(np.searchsorted(knots, where, side="right") - 1, 0, x.shape[0] - 2)
     further = tuple(c[0].shape[1:])
     t = np.reshape(flat - rows(x, k), (-1, *[1] * len(further)))
@@ -394,11 +394,6 @@ def _derivative(c: list[Any], nu: int) -> list[Any]:
 def _along(values: Any, like: Any) -> Any:
     """A vector along the first axis of an array."""
     return np.reshape(values, (-1, *[1] * (len(like.shape) - 1)))
-
-
-def _bare(x: Any) -> Any:
-    """Without history: which interval a number lies in has no derivative."""
-    return x.detach() if hasattr(x, "detach") else x
 
 
 def _put_along(values: Any, n: int, k: int) -> Any:

@@ -10,12 +10,12 @@ import scipy.linalg
 from wengert.autograd import primitive
 from wengert.dispatch import as_array
 from wengert.rules import linalg as rules
+from wengert.rules.reductions import conjugated
 from wengert.scipy.meaning import meaning, otherwise
 
 
 def _adjoint(a: Any) -> Any:
-    a = np.swapaxes(a, -1, -2)
-    return np.conj(a) if a.dtype.kind == "c" else a
+    return conjugated(np.swapaxes(a, -1, -2))
 
 
 def _whole(a: Any, lower: bool) -> Any:

@@ -24,6 +24,11 @@ from wengert.scipy.standard import asks_arrays, by_the_standard, holds_arrays, u
 Function = Callable[..., Any]
 
 
+def bare(x: Any) -> Any:
+    """Without history: which interval a number lies in has no derivative."""
+    return x.detach() if hasattr(x, "detach") else x
+
+
 def meaning(module: str, of: Any = None) -> Callable[[Function], Function]:
     """A decorator: this is what the function of its name in `scipy.MODULE` means on tensors."""
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.ndimage
 
 from wengert.dispatch import as_array, called
-from wengert.scipy.meaning import meaning, otherwise
+from wengert.scipy.meaning import bare, meaning, otherwise
 from wengert.scipy.standard import rows
 
 MODES = {
@@ -117,8 +117,7 @@ def gaussian_filter1d(
 
     sigma may have a gradient; how many weights there are follows from its number.
     """
-    bare = sigma.detach() if hasattr(sigma, "detach") else sigma
-    size = int(truncate * float(bare) + 0.5) if radius is None else radius
+    size = int(truncate * float(bare(sigma)) + 0.5) if radius is None else radius
     return _correlated(as_array(input), _bell(sigma, order, size), axis, mode, cval)
 
 
@@ -388,7 +387,6 @@ def _coefficients(x: Any, order: int, mode: str) -> Any:
 
 
 def _splined(x: Any, at: list[Any], order: int, mode: str, cval: Any) -> Any:
-    bare = lambda v: v.detach() if hasattr(v, "detach") else v
     weights, places, inside = [], [], True
     for n, a in zip(x.shape, at, strict=True):
         inside = inside & (bare(a) >= 0) & (bare(a) <= n - 1)

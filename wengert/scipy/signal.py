@@ -10,6 +10,7 @@ import scipy.signal
 
 from wengert.autograd import primitive
 from wengert.dispatch import as_array
+from wengert.rules.reductions import conjugated
 from wengert.scipy.meaning import linear, meaning, otherwise
 
 
@@ -75,8 +76,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full") -> Any:
 @meaning("signal")
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """The correlation of two arrays: a convolution with the second one turned around."""
-    b = np.flip(as_array(in2))
-    b = np.conj(b) if b.dtype.kind == "c" else b
+    b = conjugated(np.flip(as_array(in2)))
     a = as_array(in1)
     whole = convolve(a, b, "full", method)
     return _of_mode(whole, a, b, mode)

@@ -7,13 +7,8 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import as_array
+from wengert.functions.numpy.calls import root
 from wengert.scipy.meaning import meaning, otherwise
-
-
-def _root(square: Any) -> Any:
-    """The square root of a sum of squares; at 0, a kink, the derivative is 0."""
-    zero = square == 0
-    return np.where(zero, 0, np.sqrt(np.where(zero, 1, square)))
 
 
 def _cosine(a: Any, b: Any, p: Any) -> Any:
@@ -22,7 +17,7 @@ def _cosine(a: Any, b: Any, p: Any) -> Any:
 
 
 _METRICS: dict[str, Any] = {
-    "euclidean": lambda a, b, p: _root(np.sum((a - b) ** 2, -1)),
+    "euclidean": lambda a, b, p: root(np.sum((a - b) ** 2, -1)),
     "sqeuclidean": lambda a, b, p: np.sum((a - b) ** 2, -1),
     "cityblock": lambda a, b, p: np.sum(np.abs(a - b), -1),
     "chebyshev": lambda a, b, p: np.max(np.abs(a - b), -1),

@@ -19,7 +19,7 @@ import scipy.stats
 from wengert.dispatch import as_array
 from wengert.errors import BatchingError, MissingRuleError
 from wengert.rules.composed import exprel, log1prel
-from wengert.scipy.meaning import otherwise
+from wengert.scipy.meaning import bare, otherwise
 from wengert.scipy.standard import holds_arrays, undefined
 from wengert.scipy.standard import ufuncs as sp
 
@@ -29,10 +29,6 @@ Formula = Callable[..., Any]
 def _floating(x: Any) -> Any:
     x = as_array(x)
     return np.astype(x, np.float64) if x.dtype.kind in "biu" else x
-
-
-def _bare(x: Any) -> Any:
-    return x.detach() if hasattr(x, "detach") else x
 
 
 class _Distribution:
@@ -207,17 +203,17 @@ class Family(_Distribution):
     def _standard(self, x: Any, args: Any, kwargs: Any) -> tuple[Any, list[Any], Any, Any]:
         """x in the standard form, the parameters, the scale, and whether they may be so."""
         shapes, loc, scale = self._bound(args, kwargs)
-        allowed = _bare(scale) > 0
+        allowed = bare(scale) > 0
         if shapes:
-            allowed = allowed & self.standard._argcheck(*map(_bare, shapes))
+            allowed = allowed & self.standard._argcheck(*map(bare, shapes))
         return (_floating(x) - loc) / scale, shapes, scale, allowed
 
     def _within(self, z: Any, shapes: list[Any]) -> tuple[Any, Any, Any]:
         """The numbers inside of the support, others replaced; which are inside, and which above."""
-        low, high = self.standard._get_support(*map(_bare, shapes))
+        low, high = self.standard._get_support(*map(bare, shapes))
         if _is_number(low) and _is_number(high) and low == -math.inf and high == math.inf:
             return z, None, None
-        known = _bare(z)
+        known = bare(z)
         kept = (known >= low) & (known <= high)
         return np.where(kept, z, self._inside(low, high)), kept, known > high
 
@@ -240,7 +236,7 @@ class Family(_Distribution):
         if not self.discrete:
             value = scaled(value, scale)
         else:
-            whole = np.floor(_bare(z)) == _bare(z)
+            whole = np.floor(bare(z)) == bare(z)
             kept = whole if kept is None else kept & whole
         value = value if kept is None else np.where(kept, value, least)
         return np.where(allowed, value, math.nan)
@@ -444,7 +440,7 @@ class _Normals(_Distribution):
         if len(cov.shape) < 2:
             cov = cov * np.eye(dim)
         values, vectors = np.linalg.eigh(cov)
-        known = np.asarray(_bare(values))
+        known = np.asarray(bare(values))
         kept = known > 1e6 * np.finfo(known.dtype).eps * np.abs(known).max()
         if not kept.all() and not singular:
             raise np.linalg.LinAlgError(

@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.control.choice import array_of
+from wengert.arrays.kind import array_of
+from wengert.control.choice import one_number
 from wengert.control.loops import fori_loop, while_loop
 from wengert.dispatch import require
 from wengert.errors import GradError
 from wengert.solvers.looped import Place, Walk
 from wengert.solvers.ode import Joined, options_of, results_of, slopes_of, tensor_of, times_of
 from wengert.solvers.parameters import Call, Equations
-from wengert.solvers.runge_kutta import Control, numbers, stuck
+from wengert.solvers.runge_kutta import Control, stuck
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
 from wengert.transforms.forward import jvp
@@ -119,7 +120,7 @@ class _Search:
 
     def number(self, place: Place) -> Any:
         value = self.event(self.walk.time(place.at), place.y)
-        return array_of(numbers(value), f"the event {self.name}") * np.ones((), self.walk.dtype)
+        return one_number(value, f"the event {self.name}") * np.ones((), self.walk.dtype)
 
     def behind(self, y: Tensor, first: Any) -> Place:
         """The place behind the step in which the event is."""
@@ -167,18 +168,18 @@ class _Within:
 
     def found(self) -> tuple[Any, Any]:
         one = np.ones_like(self.place.length)
-        begun = numbers(self.value(one * 0, self.bare))
+        begun = array_of(self.value(one * 0, self.bare))
 
         def halved(_: Any, ends: tuple[Any, Any]) -> tuple[Any, Any]:
             low, high = ends
             middle = 0.5 * (low + high)
-            ahead = numbers(self.value(middle, self.bare)) * begun > 0
+            ahead = array_of(self.value(middle, self.bare)) * begun > 0
             return np.where(ahead, middle, low), np.where(ahead, high, middle)
 
         x: Any = wrap(fori_loop(0, HALVINGS, halved, (one * 0, one))[1])
         for _ in range(2):  # each doubles the order of the derivatives that are exact
             value, slope = jvp(lambda x: self.value(x, self.place), (x,), (wrap(one),))
-            require(numbers(slope) != 0, _touches, self.name, numbers(self.place.at))
+            require(array_of(slope) != 0, _touches, self.name, array_of(self.place.at))
             x = x - value / slope
         return self.solution(x, self.place)
 

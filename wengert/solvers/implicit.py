@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.kind import array_of
 from wengert.autograd import forward
 from wengert.autograd.function import Function
 from wengert.control.loops import while_loop
@@ -27,7 +28,7 @@ from wengert.dispatch import as_array, primitive, require
 from wengert.errors import GradError, ShapeError
 from wengert.history import modes
 from wengert.solvers import systems
-from wengert.solvers.parameters import Call, Equations, as_given, bare, fitting, in_rows
+from wengert.solvers.parameters import Call, Equations, as_given, fitting, in_rows
 from wengert.solvers.systems import Packing, System, Tensors, checked_solver, ordinarily, pushed
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
@@ -212,7 +213,7 @@ class _Problem:
 
     def _checked(self, x: Any, like: Any) -> Any:
         name = self.call.name
-        array = as_array(bare(x))
+        array = as_array(array_of(x))
         if array.shape != like.shape:
             raise ShapeError(
                 f"{name}: the solver returned shape {array.shape} for an unknown of shape "
@@ -389,7 +390,7 @@ def _decorator(
         def solution(x0: Any, *args: Any, **kwargs: Any) -> Any:
             call = Call(name, f, x0, args, kwargs)
             problem = _Problem(kind, call)
-            arrays = [bare(x) for x in (*call.unknowns, *call.arrays)]
+            arrays = [array_of(x) for x in (*call.unknowns, *call.arrays)]
             if kind.is_traceable and tracing() is not None:
                 numbers = tuple(problem.found(arrays))
             else:
@@ -417,7 +418,7 @@ class _Flat:
         leaves: list[Any] = []
         self.tree = collect(x0, leaves)
         self.tensors_given = any(isinstance(x, Tensor) for x in leaves)
-        arrays = [np.asarray(bare(x)) for x in leaves]
+        arrays = [np.asarray(array_of(x)) for x in leaves]
         self.packing = Packing(arrays)
         self.start = self.packing.vector(arrays).astype(np.float64)
 
@@ -429,7 +430,7 @@ class _Flat:
         return rebuild(self.tree, iter(leaves))
 
     def packed(self, leaves: Sequence[Any]) -> Any:
-        return self.packing.vector([np.asarray(bare(x)) for x in leaves]).astype(np.float64)
+        return self.packing.vector([np.asarray(array_of(x)) for x in leaves]).astype(np.float64)
 
     def leaves(self, value: Any) -> list[Any]:
         return matched(self.tree, value, "what the function returns", in_rows)
@@ -474,7 +475,7 @@ def _default_fixed_point(f: Any, x0: Any) -> Any:
     """T applied again and again, until x changes no more than rounding does."""
     leaves: list[Any] = []
     tree = collect(x0, leaves)
-    dtype = np.result_type(*[as_array(bare(x)).dtype for x in leaves])
+    dtype = np.result_type(*[as_array(array_of(x)).dtype for x in leaves])
     rounding = 4 * float(np.finfo(dtype).eps)
 
     def applied(xs: Any) -> list[Any]:
@@ -483,13 +484,13 @@ def _default_fixed_point(f: Any, x0: Any) -> Any:
 
     def goes_on(state: Any) -> Any:
         xs, change, steps = state
-        size = _largest([np.abs(bare(x)) for x in xs])
+        size = _largest([np.abs(array_of(x)) for x in xs])
         return (change > rounding * (1 + size)) & (change < np.inf) & (steps < FIXED_POINT_STEPS)
 
     def again(state: Any) -> Any:
         xs, _, steps = state
         news = applied(xs)
-        moved = [np.abs(bare(new) - bare(x)) for new, x in zip(news, xs, strict=True)]
+        moved = [np.abs(array_of(new) - array_of(x)) for new, x in zip(news, xs, strict=True)]
         return news, _largest(moved), steps + 1
 
     begun = again((leaves, None, np.zeros((), np.int64)))
@@ -501,7 +502,7 @@ def _default_fixed_point(f: Any, x0: Any) -> Any:
 
 def _alike(new: Any, x: Any) -> Any:
     """What the function returned, in the kind and the dtype of the unknown."""
-    array = as_array(bare(new)).astype(as_array(bare(x)).dtype)
+    array = as_array(array_of(new)).astype(as_array(array_of(x)).dtype)
     return wrap(array) if isinstance(x, Tensor) else array
 
 
@@ -536,7 +537,7 @@ def _default_argmin(f: Any, x0: Any) -> Any:
 
     def value(v: Any) -> float:
         with modes.no_grad():
-            return float(bare(f(flat.point(v))))
+            return float(array_of(f(flat.point(v))))
 
     solution = minimize(
         value, flat.start, jac=slope, hessp=product, method="trust-ncg", options={"gtol": 1e-10}

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.arrays.kind import array_of
 from wengert.control.choice import chosen
 from wengert.control.loops import fori_loop, scan, while_loop
 from wengert.dispatch import known, require
@@ -25,7 +26,6 @@ from wengert.solvers.runge_kutta import (
     Method,
     check_start,
     not_finite,
-    numbers,
     stuck,
 )
 from wengert.tensor import Tensor, wrap
@@ -62,21 +62,21 @@ class Walk:
         self, control: Control, f: Derivative, slopes: Any, y: Tensor, first: Any, end: Any
     ) -> None:
         self.control, self.f, self.slopes = control, f, slopes
-        self.dtype = numbers(y).real.dtype
-        self.moved = first - numbers(first) if isinstance(first, Tensor) else None
+        self.dtype = array_of(y).real.dtype
+        self.moved = first - array_of(first) if isinstance(first, Tensor) else None
         """Zero, with the derivative of all times by the first."""
         self.end = end
-        self.way = end - numbers(first)
+        self.way = end - array_of(first)
         self.sign = np.copysign(np.ones_like(self.way), self.way)
 
     def begin(self, y: Tensor, first: Any) -> Place:
-        at = numbers(first)
+        at = array_of(first)
         slope = self.f(self.time(at), y)
-        check_start(numbers(slope), at)
+        check_start(array_of(slope), at)
         self.tracked = slope.requires_grad or y.requires_grad
         ahead = self.control.first(
-            lambda t, y: numbers(self.f(t, wrap(y))),
-            self.own(at), numbers(y), numbers(slope), self.own(self.way),
+            lambda t, y: array_of(self.f(t, wrap(y))),
+            self.own(at), array_of(y), array_of(slope), self.own(self.way),
         )  # fmt: skip
         stages = (*[y * 0 for _ in self.control.method.dense[1:]], slope)
         one = np.ones_like(at)
@@ -114,7 +114,7 @@ class Walk:
         after = np.where(size == left, self.end, place.at + h)
         again = self.tracked and not known(h)
         with modes.no_grad() if again else nullcontext():
-            y = wrap(numbers(place.y)) if again else place.y
+            y = wrap(array_of(place.y)) if again else place.y
             new, stages, error = self._trial(place, h, after, y)
         ok, later = error <= 1, size * self.control.factor(error).astype(h.dtype)
         if again:
@@ -126,7 +126,7 @@ class Walk:
         return chosen(ok, behind, place._replace(ahead=later, steps=place.steps + 1))
 
     def _trial(self, place: Place, h: Any, after: Any, y: Any) -> Any:
-        slope = place.stages[-1] if y is place.y else wrap(numbers(place.stages[-1]))
+        slope = place.stages[-1] if y is place.y else wrap(array_of(place.stages[-1]))
         t = self.time(place.at)
         return self.control.trial(self.f, t, y, self.own(h), self.time(after), slope, self.slopes)
 
@@ -140,13 +140,13 @@ class Walk:
 
 def chosen_steps(control: Control, f: Derivative, slopes: Any, y: Tensor, times: Any) -> Any:
     """y at all times, in steps as long as the tolerances allow; one row for each time."""
-    first, end = numbers(times)[0], numbers(times)[-1]
+    first, end = array_of(times)[0], array_of(times)[-1]
     walk = Walk(control, f, slopes, y, times[0], end)
 
     def to(place: Place, t: Any) -> tuple[Place, Any]:
         # A step is taken even to the first time: before it there is none to interpolate in, and
         # a later one of the times may be that, too.
-        target = numbers(t)
+        target = array_of(t)
         place = while_loop(
             lambda p: walk.goes_on(p, np.where(p.at == first, end, target)), walk.advance, place
         )
@@ -162,14 +162,14 @@ def fixed_steps(
     count: int | None,
 ) -> Any:  # fmt: skip
     """y at all times; `count` equal steps from each to the next, or as many as `step_size` asks."""
-    dtype = numbers(y).real.dtype
+    dtype = array_of(y).real.dtype
 
     def to(y: Any, ends: tuple[Any, Any]) -> tuple[Any, Any]:
         t, end = ends
         if count is not None:
             n: Any = count
         else:
-            n = np.maximum(1, np.ceil(np.abs(numbers(end) - numbers(t)) / step_size - 1e-9))
+            n = np.maximum(1, np.ceil(np.abs(array_of(end) - array_of(t)) / step_size - 1e-9))
         h = ((end - t) / n).astype(dtype)
 
         def step(i: Any, y: Any) -> Any:
@@ -183,9 +183,9 @@ def fixed_steps(
         return y, y
 
     _, ys = scan(to, y, (times[:-1], times[1:]))
-    array = numbers(ys)
+    array = array_of(ys)
     finite = np.all(np.isfinite(np.reshape(array, (array.shape[0], -1))), axis=1)
-    require(finite, _first_not_finite, numbers(times), finite)
+    require(finite, _first_not_finite, array_of(times), finite)
     return np.concatenate([y[None], ys])
 
 

@@ -15,13 +15,14 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import array_of
 from wengert.autograd.forward import active
 from wengert.control.recorded import tracing
 from wengert.dispatch import as_array, known, require
 from wengert.history import modes
 from wengert.solvers.looped import chosen_steps, fixed_steps
-from wengert.solvers.parameters import Call, Equations, Tensors, as_given, bare, carries, in_rows
-from wengert.solvers.runge_kutta import METHODS, numbers, steps_between
+from wengert.solvers.parameters import Call, Equations, Tensors, as_given, carries, in_rows
+from wengert.solvers.runge_kutta import METHODS, steps_between
 from wengert.solvers.systems import ordinarily
 from wengert.solvers.trajectories import (
     SCIPY,
@@ -144,7 +145,7 @@ def odeint(
 def _solved(problem: Problem, call: Call, times: Any, gradient: str) -> list[Any]:
     """y at the times, leaf by leaf, with the history or the tangents that it has."""
     if call.is_watched() and gradient == "adjoint":
-        start = tensor_of(bare(times))[0]
+        start = tensor_of(array_of(times))[0]
         _Derivative(call).equations(start).check([tensor_of(x) for x in call.unknowns])
     # A program has the loop over steps as it is, and its derivative for either gradient.
     looped = problem.options.method in METHODS and tracing() is not None
@@ -235,7 +236,7 @@ def times_of(call: Call, t: Any) -> Any:
             f"{call.name}: t is a vector of real times, the first of which is that of y0; but got "
             f"dtype {t.dtype} and shape {tuple(t.shape)}."
         )
-    check_times(bare(t))
+    check_times(array_of(t))
     if call.kind == calls.TENSOR and isinstance(t, np.ndarray):
         return wrap(t)
     return t
@@ -301,7 +302,7 @@ class Solution:
         if times.shape[0] < 2:
             raise ValueError("odeint: with dense=True t has a first and a last time, t=[0.0, 1.0]")
         self.problem, self.call, self.times, self.gradient = problem, call, times, gradient
-        self.first, self.last = numbers(times[0]), numbers(times[-1])
+        self.first, self.last = array_of(times[0]), array_of(times[-1])
         eager = not _recorded(call, times) and tracing() is None
         self.steps: Any = (
             self._walked()
@@ -326,10 +327,10 @@ class Solution:
         t = as_array(t, np.float64) if isinstance(t, (int, float, list, tuple)) else t
         row = np.reshape(t, (-1,))
         sign = np.sign(self.last - self.first)
-        inside = (sign * (numbers(row) - self.first) >= 0) & (
-            sign * (self.last - numbers(row)) >= 0
+        inside = (sign * (array_of(row) - self.first) >= 0) & (
+            sign * (self.last - array_of(row)) >= 0
         )
-        require(inside, _outside, numbers(row), self.first, self.last)
+        require(inside, _outside, array_of(row), self.first, self.last)
         rows = self._again(row, sign) if self.steps is None else self._between(row, sign)
         leaves = [np.reshape(x, (*t.shape, *x.shape[1:])) for x in rows]
         return results_of(self.call, leaves)
@@ -337,7 +338,7 @@ class Solution:
     def _between(self, row: Any, sign: Any) -> list[Any]:
         """By the steps that are known."""
         starts, lengths, leaves = self.steps
-        k = np.searchsorted(sign * (starts + lengths)[:-1], sign * numbers(row))
+        k = np.searchsorted(sign * (starts + lengths)[:-1], sign * array_of(row))
         h = wrap(lengths)[k]
         x = (row - wrap(starts)[k]) / h
         return [self._part(x, h, [wrap(table)[k] for table in tables]) for tables in leaves]
@@ -351,7 +352,7 @@ class Solution:
 
     def _again(self, row: Any, sign: Any) -> list[Any]:
         """By an integration that goes through the times in order."""
-        order = np.argsort(sign * numbers(row))
+        order = np.argsort(sign * array_of(row))
         times = np.concatenate([self.times[:1], np.take(row, order), self.times[-1:]])
         back = 1 + np.argsort(order)
         sorted_rows = _solved(self.problem, self.call, times, self.gradient)
@@ -383,14 +384,14 @@ def _directly(problem: Problem, call: Call, times: Any) -> list[Any]:
     if t.shape[0] == 1:
         return vector.columns(np.stack([y]))
     slope = f(t[0], y)
-    if known(bare(t)) and known(bare(slope)):
-        grid = [float(x) for x in bare(t)]
+    if known(array_of(t)) and known(array_of(slope)):
+        grid = [float(x) for x in array_of(t)]
         moments = [t[i] for i in range(len(grid))] if t.requires_grad or carries(t) else grid
         states = np.stack(stepwise(options, f, slopes_of(f), y, moments, grid))
     elif options.chooses:
         states = chosen_steps(options.control(), f, slopes_of(f), y, t)
     else:
-        states = fixed_steps(method, f, y, t, options.step_size, _count(options, bare(t)))
+        states = fixed_steps(method, f, y, t, options.step_size, _count(options, array_of(t)))
     return vector.columns(states)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import array_of
 from wengert.autograd import forward
 from wengert.control.states import NUMBERS
 from wengert.dispatch import as_array
@@ -147,7 +148,7 @@ def fitting(call: Call, value: Any, x: Sequence[Any]) -> list[Any]:
     """The leaves of what f returned; ShapeError unless they are like those of the unknown."""
     leaves = matched(call.tree, value, f"{call.name}: what {called(call.f)} returns", in_rows)
     for step, leaf, like in zip(paths(call.tree), leaves, x, strict=True):
-        own, shape = tuple(np.shape(bare(leaf))), tuple(np.shape(bare(like)))
+        own, shape = tuple(np.shape(array_of(leaf))), tuple(np.shape(array_of(like)))
         if own != shape:
             raise ShapeError(
                 f"{call.name}: {called(call.f)} returned shape {own}{step and f' at {step}'}, "
@@ -179,11 +180,6 @@ def as_given(leaf: Any, x: Any) -> Any:
     if isinstance(leaf, Tensor):
         return wrap(x)
     return x if hasattr(leaf, "dtype") and not isinstance(leaf, np.generic) else x[()]
-
-
-def bare(x: Any) -> Any:
-    """The array inside of a tensor; anything else as it is."""
-    return x._array if isinstance(x, Tensor) else x
 
 
 def carries(*values: Any) -> bool:

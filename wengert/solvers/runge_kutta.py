@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.kind import array_of
 from wengert.dispatch import require
 from wengert.errors import GradError
 from wengert.tensor import Tensor, wrap
@@ -258,11 +259,6 @@ def combined(weights: Sequence[Any], stages: Sequence[Any]) -> Any:
     return total
 
 
-def numbers(x: Any) -> Any:
-    """The array inside, which decides about steps."""
-    return x._array if isinstance(x, Tensor) else x
-
-
 class Path:
     """y between the ends of the steps: for each a function of time."""
 
@@ -314,7 +310,7 @@ def fixed(
             if path is not None:
                 path.add(now, now + h, _hermite(now, h, y, stages[0], new, f(now + h, new)))
             y = new
-        require(np.isfinite(numbers(y)), not_finite, b)
+        require(np.isfinite(array_of(y)), not_finite, b)
         out.append(y)
     return out
 
@@ -382,8 +378,8 @@ class Control:
         """y after a step of signed length h, the stages and the slope at its end, and the error."""
         new, stages = self.method.step(f, t, y, h, slope, slopes)
         stages.append(f(after, new))
-        change = combined(self.method.error, [numbers(k) for k in stages]) * numbers(h)
-        return new, stages, self.error(change, numbers(y), numbers(new))
+        change = combined(self.method.error, [array_of(k) for k in stages]) * array_of(h)
+        return new, stages, self.error(change, array_of(y), array_of(new))
 
     def too_short(self, h: Any, t: Any) -> Any:
         """Whether a step of length h is lost in the rounding of t."""
@@ -411,12 +407,9 @@ def chosen(
     start, end = grid[0], grid[-1]
     sign = math.copysign(1.0, end - start)
     at, slope = start, f(times[0], y)
-    check_start(numbers(slope), start)
-    h = float(
-        control.first(
-            lambda t, y: numbers(f(t, like(y, slope))), at, numbers(y), numbers(slope), end - start
-        )
-    )
+    check_start(array_of(slope), start)
+    flow = lambda t, y: array_of(f(t, like(y, slope)))
+    h = float(control.first(flow, at, array_of(y), array_of(slope), end - start))
     steps = 0
     while len(out) < len(grid):
         left = abs(end - at)

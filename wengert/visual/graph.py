@@ -187,7 +187,7 @@ def graph(output: Any, names: Names = (), calls: Calls | None = None, boxes: int
     for vertex in vertices:
         if chain := around.get(vertex.node):
             vertex.path = chain[-1].path or chain[-1].kind
-    shown = fold(vertices, calls, boxes, _box)
+    shown = fold(vertices, calls, boxes, box_of)
     note = _find_shapes(outputs, vertices)
     for vertex in shown:
         if vertex.folded is not None:
@@ -249,7 +249,7 @@ def _vertex(node: Any, names: dict[int, str]) -> Vertex:
     return Vertex(node, names.get(id(leaf), "leaf"), True, shape=shape, dtype=dtype, leaf=leaf)
 
 
-def _box(inside: Folded[Vertex]) -> Vertex:
+def box_of(inside: Folded[Vertex]) -> Vertex:
     return Vertex(None, inside.call.kind, False, path=inside.call.path, folded=inside)
 
 

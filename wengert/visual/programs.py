@@ -15,8 +15,8 @@ from wengert.compile.plan.plan import Plan
 from wengert.compile.program.program import Program, Statement, Value
 from wengert.explain.layers import place
 from wengert.history.location import line_number
-from wengert.visual.folding import Call, Calls, Folded, fold
-from wengert.visual.graph import Cost, Graph, Vertex, summarize
+from wengert.visual.folding import Call, Calls, fold
+from wengert.visual.graph import Cost, Graph, Vertex, box_of, summarize
 
 
 class Step:
@@ -87,7 +87,7 @@ def program_graph(
     leaves = list(dict.fromkeys(v for vertex in vertices for v in vertex.inputs if v.is_leaf))
     everything = [*reversed(vertices), *leaves]
     calls.names = {str(k): leaf.leaf for k, leaf in enumerate(leaves)}  # names may be the same
-    shown = fold(everything, calls, boxes, _box)
+    shown = fold(everything, calls, boxes, box_of)
     for vertex in shown:
         if vertex.folded is not None:
             summarize(vertex, vertex.folded)
@@ -153,7 +153,3 @@ def lines_of(steps: list[Step]) -> list[Call]:
 
 def _stretch(kind: str, path: str, steps: list[Step], depth: int) -> Call:
     return Call(path, kind, steps[0].order - 1, steps[-1].order + 1, depth)
-
-
-def _box(inside: Folded[Vertex]) -> Vertex:
-    return Vertex(None, inside.call.kind, False, path=inside.call.path, folded=inside)

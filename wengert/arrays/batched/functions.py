@@ -26,14 +26,6 @@ from wengert.rules import shapes
 means, pattern = Level.means, Level.pattern
 
 
-@means(np.select)
-def _select(level: Level, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    out = default
-    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
-        out = np.where(condition, choice, out)
-    return out
-
-
 # ---- reductions -----------------------------------------------------------------------------
 
 

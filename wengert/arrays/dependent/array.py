@@ -24,7 +24,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.dependent.origins import Ids, Origins
-from wengert.arrays.kind import Kind, bare
+from wengert.arrays.kind import Kind, array_of
 from wengert.arrays.methods import ArrayMethods
 from wengert.dispatch import writes
 from wengert.errors import PatternError
@@ -208,7 +208,7 @@ class DependentArray(ArrayMethods):
         return DependentArray(self.value[index], self.ids[index], self.origins)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        value, index = bare(value), values_of(index)
+        value, index = array_of(value), values_of(index)
         self.value[index] = values_of(value)
         if dtypes.is_inexact(self.dtype):
             self.ids[index] = ids_of(value) if isinstance(value, DependentArray) else 0
@@ -276,7 +276,7 @@ def values_of(x: Any) -> Any:
         return type(x)([values_of(item) for item in x])
     if type(x) is dict:
         return {k: values_of(v) for k, v in x.items()}
-    return bare(x)
+    return array_of(x)
 
 
 def ids_of(x: Any) -> Any:

@@ -156,14 +156,6 @@ def _where(origins: Dependence, condition: Any, *choices: Any) -> Any:
     return dependent(origins, value, chosen)
 
 
-@means(np.select)
-def _select(origins: Dependence, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    out = default
-    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
-        out = np.where(condition, choice, out)
-    return out
-
-
 def _nested_ids(arrays: Any) -> Any:
     return [_nested_ids(x) if isinstance(x, list) else ids_of(x) for x in arrays]
 

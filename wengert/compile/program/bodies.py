@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,28 +23,35 @@ LONG = 1 << 30
 """
 
 
-class Repeat:
+class _WithBodies:
+    """A function that runs programs."""
+
+    __module__ = "wengert"
+    bodies: Sequence[Program]
+
+    @property
+    def draws(self) -> bool:
+        """Whether it is carried out even if no result is needed, and never merged with another."""
+        return any(s.acts for body in self.bodies for s in body.statements)
+
+
+class Repeat(_WithBodies):
     """The function of such a statement: it runs the body on NumPy's arrays, as machine code does.
 
     `length` is the number of iterations, which count down if it goes `backwards`; `carries` and
     `rows` are how many arrays the state and the `xs` are.
     """
 
-    __module__ = "wengert"
     __name__ = "repeat"
 
     def __init__(
         self, body: Program, length: int, backwards: bool, carries: int, rows: int
     ) -> None:
-        self.body = body
+        self.body, self.bodies = body, [body]
         self.length = length
         self.backwards = backwards
         self.carries = carries
         self.rows = rows
-
-    @property
-    def bodies(self) -> list[Program]:
-        return [self.body]
 
     @property
     def moves(self) -> dict[int, int]:
@@ -81,11 +89,6 @@ class Repeat:
         """Whether it may run for long, and has to be interruptible."""
         return self.length * max(_operations(self.body), 1) >= LONG
 
-    @property
-    def draws(self) -> bool:
-        """Whether it is carried out even if no result is needed, and never merged with another."""
-        return any(s.acts for s in self.body.statements)
-
     def __call__(self, *args: Any) -> Any:
         body, carries = self.body, self.carries
         state = body.inputs[1 : 1 + carries]
@@ -112,14 +115,13 @@ class Repeat:
         return part.run(inputs)
 
 
-class Choose:
+class Choose(_WithBodies):
     """The function of `results... = choose(index, inputs...)`: one of several programs is run.
 
     `given[b]` are the numbers of the arguments after the index that body b gets, `makes[b]` those
     of the results that it makes; what another body has saved for its derivative is left as it is.
     """
 
-    __module__ = "wengert"
     __name__ = "choose"
 
     def __init__(self, bodies: list[Program], given: list[list[int]], makes: list[list[int]]):
@@ -136,10 +138,6 @@ class Choose:
             if k - 1 in given:
                 return body.inputs[given.index(k - 1)].dtype
         return np.dtype(np.int64)
-
-    @property
-    def draws(self) -> bool:
-        return any(s.acts for body in self.bodies for s in body.statements)
 
     def __call__(self, index: Any, *args: Any) -> Any:
         b = min(max(int(index), 0), len(self.bodies) - 1)
@@ -184,7 +182,7 @@ def _bytes(state: list[Value]) -> int:
     return max(sum(v.nbytes for v in state), 1)
 
 
-class _Kept:
+class _Kept(_WithBodies):
     """A loop of unknown length, some parts of whose states are results too.
 
     `keeps` are the numbers of these parts, of `rows` rows each. Row k of such a result is what the
@@ -211,7 +209,6 @@ class Until(_Kept):
     the invariants as it has inputs left, in order. `count` is how often the test held.
     """
 
-    __module__ = "wengert"
     __name__ = "until"
     lasts = endless = True
     """It may run for ever, and has to be interruptible."""
@@ -221,11 +218,6 @@ class Until(_Kept):
         self.bodies = [test, body]
         self.carries = carries
         self.keeps = []
-
-    @property
-    def draws(self) -> bool:
-        """Whether it is carried out even if no result is needed."""
-        return any(s.acts for body in self.bodies for s in body.statements)
 
     def dtype_of(self, k: int) -> np.dtype[Any]:
         """The dtype of an argument."""
@@ -261,7 +253,6 @@ class Rewind(_Kept):
     those before a few of these, and before all of a stretch, which it runs again from there.
     """
 
-    __module__ = "wengert"
     __name__ = "rewind"
     draws = False
     lasts = endless = True

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.memory import address
 from wengert.autograd.record import recorder
 from wengert.compile.plan.strides import reshaped
 from wengert.compile.trace.arrays.array import TracedArray
@@ -160,15 +161,11 @@ def _lies(array: TracedArray) -> Any:
         seen = step.seen(seen)
     if seen.dtype != root.dtype or not all(step.is_known for step in path):
         return None
-    return seen.shape, _steps(seen), (_address(seen) - _address(root)) // root.itemsize
+    return seen.shape, _steps(seen), (address(seen) - address(root)) // root.itemsize
 
 
 def _can_reshape(array: np.ndarray[Any, Any], shape: Any) -> bool:
     return reshaped(array.shape, _steps(array), shape) is not None
-
-
-def _address(array: np.ndarray[Any, Any]) -> int:
-    return int(array.__array_interface__["data"][0])
 
 
 def overlapping(arrays: list[TracedArray]) -> set[Storage]:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.facts import composed
+from wengert.arrays.kind import array_of
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, known, require, within
-from wengert.functions.arguments import array_of
 from wengert.functions.math import frexp
 from wengert.functions.numpy.calls import no_more
 from wengert.rules import indexing, shapes

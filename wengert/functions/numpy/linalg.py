@@ -16,6 +16,7 @@ from wengert.functions import linalg
 from wengert.functions.arguments import constant
 from wengert.functions.numpy.calls import no_more, promoted
 from wengert.rules import linalg as rules
+from wengert.rules.reductions import conjugated
 from wengert.tensor import Tensor, carries, wrap
 
 # NumPy has no public names for these types.
@@ -189,12 +190,8 @@ def _cross(
 def _vecdot(x1: Any, x2: Any, /, axis: int = -1, keepdims: bool = False) -> Any:
     """A product of matrices, so that integers keep their dtype and lengths must be equal."""
     x1, x2 = (np.moveaxis(as_array(x), axis, -1) for x in (x1, x2))
-    products = np.matmul(_conjugate(x1)[..., None, :], x2[..., None])[..., 0, 0]
+    products = np.matmul(conjugated(x1)[..., None, :], x2[..., None])[..., 0, 0]
     return np.expand_dims(products, axis) if keepdims else products
-
-
-def _conjugate(x: Any) -> Any:
-    return np.conj(x) if x.dtype.kind == "c" else x
 
 
 if hasattr(np, "matvec"):  # since NumPy 2.2
@@ -207,7 +204,7 @@ if hasattr(np, "matvec"):  # since NumPy 2.2
     @composed(np.vecmat)
     def _vecmat(x1: Any, x2: Any, **rest: Any) -> Any:
         no_more(rest)
-        return np.matmul(np.expand_dims(_conjugate(as_array(x1)), -2), x2)[..., 0, :]
+        return np.matmul(np.expand_dims(conjugated(as_array(x1)), -2), x2)[..., 0, :]
 
 
 @composed(np.linalg.matrix_rank)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.facts import composed
+from wengert.arrays.kind import array_of
 from wengert.dispatch import as_array
-from wengert.functions.arguments import array_of
 from wengert.functions.numpy.calls import no_more
 from wengert.rules.shapes import windows
 

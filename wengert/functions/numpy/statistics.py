@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.facts import composed
+from wengert.arrays.kind import array_of
 from wengert.dispatch import as_array, require
 from wengert.errors import MissingRuleError
-from wengert.functions.arguments import array_of
 from wengert.functions.numpy.arguments import LONG, chosen, long
 from wengert.functions.numpy.calls import no_more, root
 from wengert.rules import reductions

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import array_of
 from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuse_unless_truth, refuses
 from wengert.dispatch import as_array, known, require, within
-from wengert.functions.arguments import array_of, of_tensors, one_dim
+from wengert.functions.arguments import of_tensors, one_dim
 from wengert.functions.reductions import vector_norm
 from wengert.functions.shapes import broadcast_shapes
 from wengert.nn.functional.activations import log_softmax, logsigmoid

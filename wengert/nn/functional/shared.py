@@ -46,6 +46,11 @@ def reshape(x: Any, shape: Iterable[int]) -> Any:
     return recorder(np.reshape)(x, tuple(shape))
 
 
+def rows_of(weight: Any, dim: int) -> Any:
+    """A weight with its outputs, which `dim` counts, as rows."""
+    return reshape(weight.movedim(dim, 0), (weight.shape[dim], -1))
+
+
 def where(condition: Any, a: Any, b: Any) -> Tensor:
     """np.where, recorded; numbers take the dtype of the tensor beside them."""
     if not isinstance(a, Tensor):

@@ -10,7 +10,7 @@ from typing import Any
 from wengert.functions.random import gaussian
 from wengert.history import modes
 from wengert.history.location import warn
-from wengert.nn.functional.shared import reshape
+from wengert.nn.functional.shared import rows_of
 from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
 from wengert.nn.utils.parametrizations import (
@@ -117,15 +117,10 @@ class SpectralNorm(_Hook):
         self.dim = dim
         self.eps = eps
 
-    def matrix(self, weight: Tensor) -> Tensor:
-        if self.dim:
-            weight = weight.permute(self.dim, *(d for d in range(weight.ndim) if d != self.dim))
-        return reshape(weight, (weight.shape[0], -1))
-
     def compute(self, module: Module) -> Tensor:
         weight = getattr(module, self.name + "_orig")
         u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
-        matrix = self.matrix(weight)
+        matrix = rows_of(weight, self.dim)
         if module.training:
             turned = matrix.detach()._array.T  # here v moves first
             power_iteration(turned, v, u, self.n_power_iterations, self.eps)
@@ -148,7 +143,7 @@ def spectral_norm(
     weight = module._parameters.get(name)
     if weight is None:
         raise ValueError(f"Module '{module}' has no parameter with name '{name}'")
-    matrix = hook.matrix(weight.detach())._array
+    matrix = rows_of(weight.detach(), hook.dim)._array
     for suffix, n in (("_u", matrix.shape[0]), ("_v", matrix.shape[1])):
         start = unit(gaussian((n,), weight.dtype, None), eps)
         module.register_buffer(name + suffix, wrap(start))

@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.autograd.engine import mark_written
 from wengert.functions.random import gaussian
-from wengert.nn.functional.shared import apply, reshape, total
+from wengert.nn.functional.shared import apply, rows_of, total
 from wengert.nn.layers.convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from wengert.nn.module import Module
 from wengert.nn.utils import parametrize
@@ -102,20 +102,15 @@ class _SpectralNorm(Module):
         self.eps = eps
         self.n_power_iterations = n_power_iterations
         if weight.ndim > 1:
-            matrix = self._matrix(weight.detach())._array
+            matrix = rows_of(weight.detach(), self.dim)._array
             for name, n in (("_u", matrix.shape[0]), ("_v", matrix.shape[1])):
                 self.register_buffer(name, wrap(unit(gaussian((n,), weight.dtype, None), eps)))
             power_iteration(matrix, self._u, self._v, 15, eps)
 
-    def _matrix(self, weight: Tensor) -> Tensor:
-        if self.dim:
-            weight = weight.permute(self.dim, *(d for d in range(weight.ndim) if d != self.dim))
-        return reshape(weight, (weight.shape[0], -1))
-
     def forward(self, weight: Tensor) -> Tensor:
         if weight.ndim == 1:
             return weight / total(weight * weight) ** 0.5
-        matrix = self._matrix(weight)
+        matrix = rows_of(weight, self.dim)
         if self.training:
             power_iteration(
                 matrix.detach()._array, self._u, self._v, self.n_power_iterations, self.eps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.arrays import common
-from wengert.compile.program.program import Shape, Value
+from wengert.compile.program.program import Value
 from wengert.compile.trace.arrays.array import Trace
 
 
@@ -31,9 +31,3 @@ def promotable(x: Any) -> Any:
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(common.axes_of(axis, ndim)))
-
-
-def reduced(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
-    if keepdims:
-        return tuple(1 if i in axes else n for i, n in enumerate(shape))
-    return tuple(n for i, n in enumerate(shape) if i not in axes)

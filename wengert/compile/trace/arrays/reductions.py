@@ -9,8 +9,9 @@ import numpy as np
 
 from wengert.arrays.common import axis_of
 from wengert.arrays.facts import REDUCED_BY, REDUCTIONS, RUNNING
+from wengert.compile.program.infer import reduced
 from wengert.compile.trace.arrays.array import Trace
-from wengert.compile.trace.arrays.core import axes_of, in_dtype, reduced
+from wengert.compile.trace.arrays.core import axes_of, in_dtype
 from wengert.errors import TracingError
 from wengert.rules import reductions
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.kind import array_of
 from wengert.compile.program.program import Value
 from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.arrays.scopes import Branch, chosen
 from wengert.compile.trace.loops.layers import all_joined, apart, together
-from wengert.compile.trace.loops.memory import Memory, array_of
+from wengert.compile.trace.loops.memory import Memory
 from wengert.compile.trace.loops.repeats import (
     BodyNode,
     Place,

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.batched.array import BatchedArray
+from wengert.arrays.kind import array_of
 from wengert.autograd import forward
 from wengert.compile.program.program import Value
 from wengert.compile.trace.arrays.array import Trace, TracedArray
@@ -28,10 +29,6 @@ from wengert.compile.trace.arrays.scopes import Scope, refuse_write
 from wengert.compile.trace.arrays.storage import Storage
 from wengert.history.node import Cell, tick
 from wengert.tensor import Tensor, View, cell_of, wrap
-
-
-def array_of(x: Any) -> TracedArray:
-    return x._array if isinstance(x, Tensor) else x
 
 
 def traced_in(x: Any) -> TracedArray | None:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.kind import array_of
 from wengert.autograd import engine, saved
 from wengert.autograd.hooks import shown
 from wengert.compile.program import operations
@@ -26,7 +27,7 @@ from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.arrays.scopes import Scope
 from wengert.compile.trace.arrays.storage import Storage
 from wengert.compile.trace.loops.layers import Layers, apart, joined, layers_of, together
-from wengert.compile.trace.loops.memory import Memory, More, array_of
+from wengert.compile.trace.loops.memory import Memory, More
 from wengert.history import modes
 from wengert.history.location import here
 from wengert.history.node import Node, Output, source

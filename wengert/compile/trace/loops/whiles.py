@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.arrays.kind import array_of
 from wengert.autograd import engine
 from wengert.compile.program.bodies import Rewind, Until, limit, room
 from wengert.compile.program.program import Program, Statement, Value
 from wengert.compile.trace.arrays.array import Trace
 from wengert.compile.trace.arrays.scopes import Loop, Scope
 from wengert.compile.trace.loops.layers import Layers, apart, layers_of, together
-from wengert.compile.trace.loops.memory import Memory, array_of
+from wengert.compile.trace.loops.memory import Memory
 from wengert.compile.trace.loops.repeats import (
     BodyNode,
     Entry,
