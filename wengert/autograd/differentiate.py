@@ -176,8 +176,7 @@ def _place(x: Any, i: int) -> tuple[Node, int]:
     if node is None:
         raise GradError(
             f"One of the differentiated Tensors does not require grad: the input at index {i}. "
-            "Mark "
-            "it with requires_grad_() before computing the outputs."
+            "Mark it with requires_grad_() before computing the outputs."
         )
     return node, slot
 
@@ -219,12 +218,10 @@ def _batched(
     for root, g in zip(roots, given, strict=True):
         if g is not None and (not g.shape or tuple(g.shape[1:]) != tuple(root.shape)):
             raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each "
-                "grad_output as "
-                f"the batch dimension. The sizes of the remaining dimensions are expected to match "
-                "the shape of corresponding output, but a mismatch was detected: grad_output "
-                "has a "
-                f"shape of {Size(g.shape)} and output has a shape of {Size(root.shape)}."
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                "match the shape of corresponding output, but a mismatch was detected: grad_output "
+                f"has a shape of {Size(g.shape)} and output has a shape of {Size(root.shape)}."
             )
     n = next(len(g) for g in given if g is not None)
     if not n:
@@ -313,16 +310,14 @@ def _cotangent(root: Any, g: Any, i: int, tensors: bool) -> Any:
     if g._array.shape != array.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {Size(g._array.shape)} and "
-            f"output[{i}] "
-            f"has a shape of {Size(array.shape)}."
+            f"output[{i}] has a shape of {Size(array.shape)}."
         )
     if g._array.dtype != array.dtype:
         if (g._array.dtype.kind == "c") != (array.dtype.kind == "c"):
             raise RuntimeError(
                 "For complex Tensors, both grad_output and output are required to have the same "
-                "dtype. "
-                f"Mismatch in dtype: grad_output[{i}] has a dtype of {g.dtype} and output[{i}] "
-                f"has a dtype of {array.dtype}."
+                f"dtype. Mismatch in dtype: grad_output[{i}] has a dtype of {g.dtype} and "
+                f"output[{i}] has a dtype of {array.dtype}."
             )
         g = g.to(array.dtype)
     return g if tensors else held(g._array)

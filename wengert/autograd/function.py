@@ -169,8 +169,7 @@ class FunctionNode(Node):
         if result is not None:
             raise RuntimeError(
                 f"function {self.name()} returned a gradient different than None at position "
-                f"{i + 1}, "
-                "but the corresponding forward input was not a Variable"
+                f"{i + 1}, but the corresponding forward input was not a Variable"
             )
         return False
 
@@ -180,8 +179,7 @@ class FunctionNode(Node):
         if not isinstance(result, Tensor):
             raise GradError(
                 f"expected Variable or None (got {type(result).__name__}): what {self.name()} "
-                "returned "
-                f"at position {i + 1} is no tensor"
+                f"returned at position {i + 1} is no tensor"
             )
         shape, dtype = like
         if result._array.shape != shape:
@@ -236,8 +234,7 @@ def backward_of(function: type[Function]) -> Callable[..., Any]:
     if not has_backward and not has_vjp:
         raise RuntimeError(
             "You must implement either the backward or vjp method for your custom "
-            "autograd.Function "
-            "to use it with backward mode AD."
+            "autograd.Function to use it with backward mode AD."
         )
     return function.backward if has_backward else function.vjp
 
@@ -281,10 +278,8 @@ class Function(metaclass=_FunctionMeta):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all "
-            "static, "
-            "so you should invoke them on the class itself. Instantiating an autograd function "
-            "will "
-            "raise an error in a future version.",
+            "static, so you should invoke them on the class itself. Instantiating an autograd "
+            "function will raise an error in a future version.",
             DeprecationWarning,
         )
 
@@ -353,8 +348,7 @@ class Function(metaclass=_FunctionMeta):
         if kwargs:
             raise TypeError(
                 f"{cls.__name__}.apply() takes no keyword arguments ({', '.join(kwargs)}): pass "
-                "them by "
-                "position, or define setup_context"
+                "them by position, or define setup_context"
             )
         if cls.vmap is not Function.vmap:
             level = level_among(args)
@@ -475,9 +469,8 @@ class _Outputs:
             return x
         if isinstance(x._origin, View) and several > 1:
             raise RuntimeError(
-                "If your Function modifies inplace an input that is a view of another tensor, "
-                "it must "
-                f"return only one Tensor, but {type(self.ctx).__name__} returns {several}."
+                "If your Function modifies inplace an input that is a view of another tensor, it "
+                f"must return only one Tensor, but {type(self.ctx).__name__} returns {several}."
             )
         if is_leaf(x) and x.requires_grad:
             raise RuntimeError(

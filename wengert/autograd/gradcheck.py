@@ -235,9 +235,8 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
         if any(s == 0 and n > 1 for s, n in zip(x._array.strides, x.shape, strict=True)):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs "
-                "that are non-overlapping to be able to compute the numerical gradients "
-                "correctly. You should call .contiguous on the input before passing it to "
-                "gradcheck."
+                "that are non-overlapping to be able to compute the numerical gradients correctly. "
+                "You should call .contiguous on the input before passing it to gradcheck."
             )
 
 

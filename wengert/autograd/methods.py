@@ -133,17 +133,15 @@ class HistoryMethods:
                 if self._origin is INFERENCE and not modes.is_inference_mode_enabled():
                     raise InferenceError(
                         "Setting requires_grad=True on inference tensor outside InferenceMode is "
-                        "not "
-                        "allowed. clone() it first."
+                        "not allowed. clone() it first."
                     )
                 require(self)
                 self._node = self.__dict__.pop("_hooked", self._node)
         elif self.requires_grad:
             if not is_leaf(self):
                 raise RuntimeError(
-                    "you can only change requires_grad flags of leaf variables. If you want to "
-                    "use a "
-                    "computed variable in a subgraph that doesn't require differentiation use "
+                    "you can only change requires_grad flags of leaf variables. If you want to use "
+                    "a computed variable in a subgraph that doesn't require differentiation use "
                     "var_no_grad = var.detach()."
                 )
             node = self._node

@@ -626,8 +626,7 @@ def _broadcastable(value: Tensor, x: Tensor) -> None:
         raise RuntimeError(
             f"The size of the written tensor, {list(have)}, does not match the existing size "
             f"{list(want)}: The expanded size must match at each non-singleton dimension. Target "
-            "sizes: "
-            f"{list(want)}. Tensor sizes: {list(have)}"
+            f"sizes: {list(want)}. Tensor sizes: {list(have)}"
         )
 
 

@@ -61,9 +61,8 @@ def _joinable(items: list[Tensor], shapes: list[Any], dim: int) -> tuple[list[Te
             m != n for k, (m, n) in enumerate(zip(first, x.shape, strict=True)) if k != dim
         ):
             raise RuntimeError(
-                "Sizes of tensors must match except in dimension "
-                f"{dim}. Expected shape like {list(first)} but got {list(x.shape)} for tensor "
-                f"number {i} in the list."
+                f"Sizes of tensors must match except in dimension {dim}. Expected shape like "
+                f"{list(first)} but got {list(x.shape)} for tensor number {i} in the list."
             )
     return full, [x._array.shape for x in full]
 
@@ -239,8 +238,7 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
     if sum(pieces) != input.shape[axis]:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {input.shape[axis]} (input "
-            f"tensor's size at dimension {axis}), "
-            f"but got split_sizes={list(pieces)}"
+            f"tensor's size at dimension {axis}), but got split_sizes={list(pieces)}"
         )
     return _split(input, pieces, axis)
 

@@ -222,9 +222,8 @@ def permute(input: Any, *axes: Any, dims: Any = None) -> Tensor:
     if len(order) != input.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the "
-            f"length of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is "
-            "not equal to len(dims) = "
-            f"{len(order)}"
+            f"length of the desired ordering of dimensions i.e. input.dim() = {input.ndim} is not "
+            f"equal to len(dims) = {len(order)}"
         )
     if len(set(order)) < len(order):
         raise RuntimeError(f"permute(): duplicate dims are not allowed: {list(order)}")

@@ -53,9 +53,8 @@ class BackwardHooks:
             if not self.tracked_inputs:
                 warn(
                     "Full backward hook is firing when gradients are computed with respect to "
-                    "module "
-                    "outputs since no inputs require gradients. Make an input require grad if its "
-                    "gradient is wanted."
+                    "module outputs since no inputs require gradients. Make an input require grad "
+                    "if its gradient is wanted."
                 )
                 self._fire((None,) * self.inputs, grads)
             else:
@@ -87,8 +86,7 @@ def _same_number(result: Any, grads: tuple[Any, ...], name: str) -> tuple[Any, .
     if len(result) != len(grads):
         raise RuntimeError(
             f"Module {name} returned an invalid number of gradients: got {len(result)}, but "
-            "expected "
-            f"{len(grads)}"
+            f"expected {len(grads)}"
         )
     return result
 

@@ -193,8 +193,7 @@ class Module(StateMethods):
                     except Exception as error:
                         warn(
                             "module forward hook with ``always_call=True`` raised an exception "
-                            "that was "
-                            f"silenced as another error was raised in forward: {error}"
+                            f"that was silenced as another error was raised in forward: {error}"
                         )
             raise
 
@@ -210,8 +209,7 @@ class Module(StateMethods):
                     if not (isinstance(result, tuple) and len(result) == 2):
                         raise RuntimeError(
                             "forward pre-hook must return None or a tuple of (new_args, "
-                            "new_kwargs), "
-                            f"but got {result}."
+                            f"new_kwargs), but got {result}."
                         )
                     args, kwargs = result
             else:
@@ -314,8 +312,7 @@ class Module(StateMethods):
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{_type_name(value)}' as parameter '{name}' "
-                    "(torch.nn.Parameter "
-                    "or None expected). Wrap it: wengert.nn.Parameter(value)."
+                    "(torch.nn.Parameter or None expected). Wrap it: wengert.nn.Parameter(value)."
                 )
             self.register_parameter(name, value)
         elif isinstance(value, Module):
@@ -327,8 +324,7 @@ class Module(StateMethods):
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{_type_name(value)}' as child module '{name}' "
-                    "(torch.nn.Module or "
-                    "None expected)"
+                    "(torch.nn.Module or None expected)"
                 )
             self._modules[name] = value
         elif isinstance(value, Buffer) or name in (state.get("_buffers") or ()):
@@ -398,10 +394,8 @@ class Module(StateMethods):
             if param.grad_fn:
                 raise ValueError(
                     f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must "
-                    "be "
-                    f"created explicitly. To express '{name}' as a function of another Tensor, "
-                    "compute "
-                    "the value in the forward() method."
+                    f"be created explicitly. To express '{name}' as a function of another Tensor, "
+                    "compute the value in the forward() method."
                 )
         self._parameters[name] = param
 
@@ -413,8 +407,7 @@ class Module(StateMethods):
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
                 f"cannot assign '{_type_name(tensor)}' object to buffer '{name}' (torch Tensor or "
-                "None "
-                "required)"
+                "None required)"
             )
         self._buffers[name] = tensor
         if persistent:

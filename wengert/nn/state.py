@@ -148,10 +148,8 @@ class StateMethods:
                 if hook(module, keys) is not None:
                     raise AssertionError(
                         "Hooks registered with ``register_load_state_dict_post_hook`` are not "
-                        "expected "
-                        "to return new values, if incompatible_keys need to be modified, it "
-                        "should be "
-                        "done inplace."
+                        "expected to return new values, if incompatible_keys need to be modified, "
+                        "it should be done inplace."
                     )
 
         load(self, state, "")
@@ -238,8 +236,7 @@ class StateMethods:
         if given._array.shape != value._array.shape:
             errors.append(
                 f"size mismatch for {key}: copying a param with shape {given.shape} from "
-                "checkpoint, the "
-                f"shape in current model is {value.shape}."
+                f"checkpoint, the shape in current model is {value.shape}."
             )
             return
         if assign:

@@ -56,11 +56,10 @@ class LRScheduler:
         self._step_count += 1
         if self._step_count == 2 and not self.optimizer._stepped:
             warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should "
-                "call them in "
-                "the opposite order: `optimizer.step()` before `lr_scheduler.step()`. Failure to "
-                "do this "
-                "will result in skipping the first value of the learning rate schedule."
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call "
+                "them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`. "
+                "Failure to do this will result in skipping the first value of the learning rate "
+                "schedule."
             )
         if epoch is None:
             self.last_epoch += 1
@@ -68,8 +67,7 @@ class LRScheduler:
         else:
             warn(
                 "The epoch parameter in `scheduler.step()` was not necessary and is being "
-                "deprecated where "
-                "possible. Please use `scheduler.step()` to step the scheduler."
+                "deprecated where possible. Please use `scheduler.step()` to step the scheduler."
             )
             self.last_epoch = epoch
             closed = getattr(self, "_get_closed_form_lr", None)
@@ -622,10 +620,8 @@ class SequentialLR(LRScheduler):
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than "
-                "the number "
-                f"of milestone points, but got number of schedulers {len(schedulers)} and the "
-                "number of "
-                f"milestones to be equal to {len(milestones)}"
+                f"the number of milestone points, but got number of schedulers {len(schedulers)} "
+                f"and the number of milestones to be equal to {len(milestones)}"
             )
         if any(s.optimizer is not optimizer for s in schedulers):
             raise ValueError("SequentialLR expects all schedulers to belong to the same optimizer")

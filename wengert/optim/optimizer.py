@@ -336,8 +336,7 @@ class Optimizer:
         if isinstance(params, set):
             raise TypeError(
                 "optimizer parameters need to be organized in ordered collections, but the "
-                "ordering of "
-                "tensors in sets will change between runs. Please use a list instead."
+                "ordering of tensors in sets will change between runs. Please use a list instead."
             )
         items = [params] if isinstance(params, Tensor) else list(params)
         if items and isinstance(items[0], tuple):
@@ -366,8 +365,7 @@ class Optimizer:
         if len({id(p) for p in items}) != len(items):
             warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this "
-                "will "
-                "cause an error"
+                "will cause an error"
             )
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(p) in known for p in items):

@@ -272,8 +272,7 @@ def load(
     except (AttributeError, RecursionError, KeyError, ValueError, TypeError, IndexError) as error:
         raise RuntimeError(
             f"{name} is damaged: its description of the saved object does not fit its tensors "
-            f"({error!r}). "
-            "Load another copy."
+            f"({error!r}). Load another copy."
         ) from error
 
 
@@ -287,8 +286,7 @@ def _header(data: bytes, name: str) -> Any:
     if n > len(data) - 8:
         raise RuntimeError(
             f"{name} is not a file that wengert.save wrote, or it was cut off: its head should "
-            f"have {n} "
-            f"bytes, and {len(data) - 8} follow."
+            f"have {n} bytes, and {len(data) - 8} follow."
         )
     try:
         return json.loads(data[8 : 8 + n])

@@ -181,9 +181,8 @@ def refused(where: str, value: Any) -> str:
     elif not callable(value):
         advice = " Allow its class by wengert.serialization.add_safe_globals."
     return (
-        f"save: {where} is a {type(value).__name__}, and files hold tensors, numbers, strings, "
-        "and lists, "
-        f"tuples and dictionaries of them.{advice}"
+        f"save: {where} is a {type(value).__name__}, and files hold tensors, numbers, strings, and "
+        f"lists, tuples and dictionaries of them.{advice}"
     )
 
 

@@ -303,12 +303,9 @@ class _Region:
         if self.compares and actual != slot.like:
             raise RuntimeError(
                 "checkpoint: Recomputed values for the following tensors have different metadata "
-                "than "
-                f"during the forward pass: value {slot.index} had shape {list(slot.like[0])} and "
-                "dtype "
-                f"{slot.like[1]}, and has shape {list(actual[0])} and dtype {actual[1]} now. The "
-                "function "
-                "must do the same each time it is called with the same arguments."
+                f"than during the forward pass: value {slot.index} had shape {list(slot.like[0])} "
+                f"and dtype {slot.like[1]}, and has shape {list(actual[0])} and dtype {actual[1]} "
+                "now. The function must do the same each time it is called with the same arguments."
             )
         slot.value = tensor.detach()
 

@@ -145,8 +145,7 @@ def interpolate(
     if align_corners is not None and not smooth:
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear "
-            "| "
-            "bicubic | trilinear"
+            "| bicubic | trilinear"
         )
     if smooth and _MODES[mode] != n:
         for given in (size, scale_factor):
@@ -356,8 +355,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     if c % (r * r):
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
-            "of "
-            f"upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
+            f"of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
         )
     k = len(lead)
     x = reshape(input, (*lead, c // (r * r), r, r, h, w))
@@ -374,8 +372,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     r = downscale_factor
     if h % r or w % r:
         raise RuntimeError(
-            "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
-            "got "
+            "pixel_unshuffle expects height and width to be divisible by downscale_factor, but got "
             f"{h} x {w} and {r}"
         )
     k = len(lead)

@@ -322,8 +322,7 @@ def _check_nll(x: Any, t: Any, weight: Any, classes: int) -> None:
             )
         raise RuntimeError(
             f"Expected target size {list(expected)}, got {list(t.shape)}: one class number for "
-            "each "
-            f"of the input's score vectors along dimension {classes}"
+            f"each of the input's score vectors along dimension {classes}"
         )
     if weight is not None and weight._array.shape != (x.shape[classes],):
         raise RuntimeError(

@@ -45,8 +45,7 @@ def embedding(
     if index.dtype.kind not in "iu":
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have an integer dtype, but got "
-            f"{index.dtype}. "
-            "Use input.long()."
+            f"{index.dtype}. Use input.long()."
         )
     require(within(index, 0, rows), _no_such_row, index, rows)
     if padding_idx is not None:

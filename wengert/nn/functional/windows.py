@@ -71,9 +71,8 @@ def _shapes_differ(
     rows = math.prod(x[:-1])
     return RuntimeError(
         f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x[-1] if x else 1} and "
-        f"{w[1]}x{w[0]}): "
-        f"the input has shape {tuple(x)}, and the layer takes {w[1]} features in its last "
-        f"dimension.{_flattened(x, w[1])}"
+        f"{w[1]}x{w[0]}): the input has shape {tuple(x)}, and the layer takes {w[1]} features in "
+        f"its last dimension.{_flattened(x, w[1])}"
     )
 
 
@@ -255,8 +254,7 @@ def _conv_transpose(n: int) -> Any:
         if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
             raise RuntimeError(
                 "output padding must be smaller than either stride or dilation, but got "
-                "output_padding "
-                f"{extra}, stride {stride}, dilation {dilation}"
+                f"output_padding {extra}, stride {stride}, dilation {dilation}"
             )
         spatial = tuple(
             (size - 1) * s - 2 * p + d * (k - 1) + e + 1

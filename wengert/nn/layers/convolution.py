@@ -205,8 +205,7 @@ class _ConvTranspose(_Convolution):
             if not low <= want <= high:
                 raise ValueError(
                     f"requested an output size of {list(wanted)}, but valid sizes range from "
-                    f"{smallest} "
-                    f"to {largest} (for an input of {list(spatial)})"
+                    f"{smallest} to {largest} (for an input of {list(spatial)})"
                 )
         return tuple(w - m for w, m in zip(wanted, smallest, strict=True))
 

@@ -66,8 +66,7 @@ class StackDataset(Dataset):
         if args and kwargs:
             raise ValueError(
                 "Supported either ``tuple``- (via ``args``) or ``dict``- (via ``kwargs``) like "
-                "input/output, "
-                "but both types are given."
+                "input/output, but both types are given."
             )
         self.datasets: Any = args or kwargs
         if not self.datasets:

@@ -224,8 +224,7 @@ class DataLoader:
         if self._iterable:
             if shuffle:
                 raise ValueError(
-                    "DataLoader with IterableDataset: expected unspecified shuffle option, but "
-                    "got "
+                    "DataLoader with IterableDataset: expected unspecified shuffle option, but got "
                     f"shuffle={shuffle}"
                 )
             if sampler is not None or batch_sampler is not None:
@@ -238,9 +237,8 @@ class DataLoader:
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
                 raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, "
-                    "sampler, and "
-                    "drop_last"
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, "
+                    "and drop_last"
                 )
             batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
@@ -277,8 +275,7 @@ class DataLoader:
         if num_workers == 0 and prefetch is not None:
             raise ValueError(
                 "prefetch_factor option could only be specified in multiprocessing. let "
-                "num_workers > 0 to "
-                "enable multiprocessing, otherwise set prefetch_factor to None."
+                "num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
             )
         if num_workers == 0 and persistent:
             raise ValueError("persistent_workers option needs num_workers > 0")
