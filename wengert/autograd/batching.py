@@ -12,14 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.arrays.batched.array import (
-    BatchedArray,
-    Level,
-    _newest,
-    entered,
-    is_batched,
-    left,
-)
+from wengert.arrays.batched.array import BatchedArray, Level, _newest, entered, is_batched, left
 from wengert.autograd.levels import entering, leaving
 from wengert.history import modes
 from wengert.tensor import Tensor, carries, wrap

@@ -53,10 +53,7 @@ def swept(root: Edge, g: Any) -> dict[tuple[Node, int], Any]:
 
 
 def sweep(
-    roots: list[tuple[Edge, Any]],
-    retain: bool,
-    recorded: bool,
-    targets: Targets | None = None,
+    roots: list[tuple[Edge, Any]], retain: bool, recorded: bool, targets: Targets | None = None
 ) -> None:
     """Pull the roots' cotangents back to the leaves, or to `targets` only.
 

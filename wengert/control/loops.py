@@ -24,12 +24,7 @@ from wengert.tree import collect, rebuild
 
 
 def fori_loop(
-    lower: Any,
-    upper: Any,
-    body_fun: Callable[..., Any],
-    init_val: Any,
-    *,
-    unroll: bool = False,
+    lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, *, unroll: bool = False
 ) -> Any:
     """The state after `body_fun(i, state)` was applied for each i from `lower` up to `upper`.
 

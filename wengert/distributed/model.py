@@ -64,8 +64,7 @@ ALGORITHMS = {
     ),
     # Pairs exchange everything: half the messages, for what is small.
     "doubling": Algorithm(
-        lambda p: math.log2(_power(p)) + 2 * _rest(p),
-        lambda p: math.log2(_power(p)) + 2 * _rest(p),
+        lambda p: math.log2(_power(p)) + 2 * _rest(p), lambda p: math.log2(_power(p)) + 2 * _rest(p)
     ),
     # Ranks of one machine that have a core each (`near.py`) write one block and read the others'.
     "shared": Algorithm(lambda p: p - 1, lambda p: p * int(p > 1), cache=2e6),

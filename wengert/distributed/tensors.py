@@ -315,11 +315,7 @@ def all_gather_into_tensor(
 
 
 def reduce_scatter_tensor(
-    output: Tensor,
-    input: Tensor,
-    op: Any = ReduceOp.SUM,
-    group: Any = None,
-    async_op: bool = False,
+    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """Combine the ranks' inputs; each rank gets its part along the first dimension."""
     own = groups.resolve(group, "reduce_scatter_tensor")

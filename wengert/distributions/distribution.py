@@ -51,10 +51,7 @@ class Distribution:
     _validate_args = True
 
     def __init__(
-        self,
-        batch_shape: Any = (),
-        event_shape: Any = (),
-        validate_args: bool | None = None,
+        self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None
     ) -> None:
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
         # Others may be computed later and kept; these are what the distribution was made of.

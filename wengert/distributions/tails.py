@@ -7,13 +7,7 @@ from typing import Any, ClassVar
 
 from wengert.distributions import constraints
 from wengert.distributions.constraints import Constraint
-from wengert.distributions.distribution import (
-    EULER,
-    Distribution,
-    broadcast_all,
-    finite,
-    uniforms,
-)
+from wengert.distributions.distribution import EULER, Distribution, broadcast_all, finite, uniforms
 from wengert.distributions.elementwise_transforms import (
     AbsTransform,
     AffineTransform,

@@ -454,13 +454,7 @@ def _position(wrt: str | int, names: list[str]) -> int:
 
 
 def _explained(
-    trace: Trace,
-    names: list[str],
-    outputs: list[Any],
-    position: int,
-    of: int,
-    digits: int,
-    f: Any,
+    trace: Trace, names: list[str], outputs: list[Any], position: int, of: int, digits: int, f: Any
 ) -> Explanation:
     labels = _labels(len(outputs), names)
     tangents, tangent_rows = _tangent_trace(trace, names, position, digits)

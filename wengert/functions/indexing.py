@@ -20,13 +20,7 @@ from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder, usually
 from wengert.dispatch import as_array, known, require, within
-from wengert.functions.arguments import (
-    constant,
-    of_tensors,
-    one_dim,
-    takes_out,
-    tensor_of,
-)
+from wengert.functions.arguments import constant, of_tensors, one_dim, takes_out, tensor_of
 from wengert.functions.shapes import broadcast_tensors
 from wengert.history import modes
 from wengert.history.location import warn

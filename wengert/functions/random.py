@@ -21,13 +21,7 @@ from wengert.autograd.misfits import told
 from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, primitive, require
 from wengert.errors import DtypeError
-from wengert.functions.arguments import (
-    constant,
-    of_tensors,
-    takes_names,
-    takes_out,
-    tensor_of,
-)
+from wengert.functions.arguments import constant, of_tensors, takes_names, takes_out, tensor_of
 from wengert.functions.creation import check_device, check_layout, factory, finish, kind, shape_of
 from wengert.functions.device import CPU
 from wengert.functions.indexing import overwrite

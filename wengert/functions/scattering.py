@@ -15,13 +15,7 @@ from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, known, primitive
-from wengert.functions.arguments import (
-    constant,
-    of_tensors,
-    one_dim,
-    takes_out,
-    tensor_of,
-)
+from wengert.functions.arguments import constant, of_tensors, one_dim, takes_out, tensor_of
 from wengert.functions.indexing import (
     check_index,
     check_sizes,

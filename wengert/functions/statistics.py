@@ -18,13 +18,7 @@ from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, primitive, require
 from wengert.errors import MissingRuleError
 from wengert.functions import results
-from wengert.functions.arguments import (
-    constant,
-    of_tensors,
-    one_dim,
-    takes_out,
-    tensor_of,
-)
+from wengert.functions.arguments import constant, of_tensors, one_dim, takes_out, tensor_of
 from wengert.functions.reductions import mean, sum
 from wengert.functions.shapes import movedim
 from wengert.functions.sorting import sort
@@ -217,13 +211,7 @@ def histogram(
         )
     points = input.reshape(-1, 1)
     weight = weight if weight is None else weight.reshape(-1)
-    counts, edges = histogramdd(
-        points,
-        [bins],
-        range=range,
-        weight=weight,
-        density=density,
-    )
+    counts, edges = histogramdd(points, [bins], range=range, weight=weight, density=density)
     return results.histogram_result(counts, edges[0])
 
 

@@ -16,13 +16,7 @@ from wengert.transforms.run import called, checked
 
 
 def curve_fit(
-    f: Function,
-    xdata: Any,
-    ydata: Any,
-    p0: Any = None,
-    *,
-    compile: bool = False,
-    **options: Any,
+    f: Function, xdata: Any, ydata: Any, p0: Any = None, *, compile: bool = False, **options: Any
 ) -> Any:
     """(parameters, covariance): the p for which f(xdata, *p) is nearest to ydata.
 

@@ -10,14 +10,7 @@ import numpy as np
 from wengert.arrays.kind import array_of
 from wengert.compile.call.function import compile as compiled
 from wengert.history.modes import no_grad
-from wengert.optimize.vector import (
-    Array,
-    Function,
-    How,
-    Vector,
-    flat_tensor,
-    jacobian_of,
-)
+from wengert.optimize.vector import Array, Function, How, Vector, flat_tensor, jacobian_of
 from wengert.tensor import Tensor, wrap
 from wengert.transforms.run import checked
 

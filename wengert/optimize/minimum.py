@@ -10,14 +10,7 @@ import numpy as np
 
 from wengert.compile.call.function import compile as compiled
 from wengert.history.modes import no_grad
-from wengert.optimize.vector import (
-    Array,
-    Function,
-    Vector,
-    bounds_of,
-    flat_array,
-    flat_tensor,
-)
+from wengert.optimize.vector import Array, Function, Vector, bounds_of, flat_array, flat_tensor
 from wengert.tensor import Tensor
 from wengert.transforms.reverse import value_and_gradient_of
 from wengert.transforms.run import called, checked

@@ -214,8 +214,5 @@ def _svdvals_push(t: Any, x: Any) -> Any:
 
 
 general(
-    np.linalg.svdvals,
-    reverse={"x": _svdvals_pull},
-    forward={"x": _svdvals_push},
-    name="LinalgSvd",
+    np.linalg.svdvals, reverse={"x": _svdvals_pull}, forward={"x": _svdvals_push}, name="LinalgSvd"
 )

@@ -158,10 +158,7 @@ linear(
     _without,
     None,
     lambda g, index, value_shape: _fit(getitem(g, index), value_shape),
-    forward={
-        "x": _without,
-        "value": lambda t, index, x: put(np.zeros_like(x), index, t),
-    },
+    forward={"x": _without, "value": lambda t, index, x: put(np.zeros_like(x), index, t)},
     name="IndexPut",
     constants=("index",),
 )
@@ -448,8 +445,7 @@ _FEW, _MANY, _BLOCK = 1 << 11, 1 << 12, 1 << 15
 
 
 @way(
-    add_rows,
-    lambda g, index, x_shape: loopable(g) and (g.size < _BLOCK or g.size < 8 * index.size),
+    add_rows, lambda g, index, x_shape: loopable(g) and (g.size < _BLOCK or g.size < 8 * index.size)
 )
 def _add_rows_by_loops(g: Any, index: Any, x_shape: Any) -> Any:
     places = _from_start(index.reshape(-1), x_shape, 0)

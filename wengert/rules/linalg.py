@@ -321,10 +321,7 @@ general(
         "a": lambda g, a, t: H(_adjugate_bend(a, H(g), t)),
         "t": lambda g, a: H(adjugate_slope(a, H(g))),
     },
-    forward={
-        "a": lambda d, a, t: _adjugate_bend(a, t, d),
-        "t": lambda d, a: adjugate_slope(a, d),
-    },
+    forward={"a": lambda d, a, t: _adjugate_bend(a, t, d), "t": lambda d, a: adjugate_slope(a, d)},
 )
 
 
@@ -643,10 +640,7 @@ general(
         "a": _least_squares_pull_a,
         "b": lambda g, a, b_shape, rcond: unbroadcast(np.matmul(H(pinv(a, rcond)), g), b_shape),
     },
-    forward={
-        "a": _least_squares_push_a,
-        "b": lambda t, a, rcond: least_squares(a, t, rcond),
-    },
+    forward={"a": _least_squares_push_a, "b": lambda t, a, rcond: least_squares(a, t, rcond)},
     name="LinalgLstsq",
 )
 

@@ -241,11 +241,7 @@ def below_zero(g: Any, at: Any) -> Any:
     return masked(g, np.logical_not(at > 0))
 
 
-elementwise(
-    prelu,
-    lambda t, x, weight: prelu_pull(t, weight, x),
-    lambda t, x: below_zero(t * x, x),
-)
+elementwise(prelu, lambda t, x, weight: prelu_pull(t, weight, x), lambda t, x: below_zero(t * x, x))
 elementwise(
     prelu_pull,
     lambda t, weight, at: prelu_pull(t, weight, at),
@@ -368,8 +364,7 @@ def hardswish(x: Any) -> Any:
 
 elementwise(hardsigmoid, lambda t, x: masked(t / 6, np.absolute(x) < 3))
 elementwise(
-    hardswish,
-    lambda t, x: np.where(np.absolute(x) < 3, t * (x / 3 + 0.5), masked(t, x >= 3)),
+    hardswish, lambda t, x: np.where(np.absolute(x) < 3, t * (x / 3 + 0.5), masked(t, x >= 3))
 )
 
 # ---- squared error -------------------------------------------------------------------------

@@ -178,12 +178,7 @@ def _through_groups(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -
     return d.reshape(g.shape)
 
 
-general(
-    standardize,
-    reverse={"x": _through},
-    forward={"x": _through},
-    name="NativeLayerNorm",
-)
+general(standardize, reverse={"x": _through}, forward={"x": _through}, name="NativeLayerNorm")
 
 # ---- scale and shift -----------------------------------------------------------------------
 
@@ -327,11 +322,7 @@ def _layer_norm_push(t: Any, x: Any, weight: Any, eps: float) -> Any:
 
 general(
     layer_norm,
-    reverse={
-        "x": _layer_norm_pull,
-        "weight": _layer_norm_pull_weight,
-        "bias": _pull_bias,
-    },
+    reverse={"x": _layer_norm_pull, "weight": _layer_norm_pull_weight, "bias": _pull_bias},
     forward={
         "x": _layer_norm_push,
         "weight": lambda t, x, eps: t * standardize(x, _last(t.shape), eps),

@@ -131,10 +131,7 @@ def diagonal_scatter(g: Any, x_shape: Any, offset: int = 0, axis1: int = 0, axis
 
 
 transposed(
-    *(diagonal, diagonal_scatter),
-    back_name="DiagonalBackward",
-    view=True,
-    axes=("axis1", "axis2"),
+    *(diagonal, diagonal_scatter), back_name="DiagonalBackward", view=True, axes=("axis1", "axis2")
 )
 linear(
     np.diagonal,
@@ -295,13 +292,7 @@ def overlapped(g: Any, x_shape: Any, axis: int, step: int) -> Any:
     return np.moveaxis(out, -1, axis)
 
 
-linear(
-    windows,
-    overlapped,
-    name="Unfold",
-    view=True,
-    axes=("axis",),
-)
+linear(windows, overlapped, name="Unfold", view=True, axes=("axis",))
 linear(
     overlapped,
     lambda h, g_shape, axis, step: windows(h, axis, g_shape[-1], step),
@@ -367,11 +358,7 @@ def _unstride(g: Any, x_shape: Any, size: Any, stride: Any, offset: int, layout:
     return getitem(add_at(g, (there - low,), (int(high - low) + 1,)), (here - low,))
 
 
-linear(
-    as_strided,
-    _unstride,
-    view=True,
-)
+linear(as_strided, _unstride, view=True)
 
 
 @primitive

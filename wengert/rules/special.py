@@ -138,11 +138,7 @@ elementwise(
     lambda t, a, b: t * (digamma(a) - digamma(a + b)),
     lambda t, a, b: t * (digamma(b) - digamma(a + b)),
 )
-elementwise(
-    zeta,
-    lambda t, a, b: t * zeta_slope(a, b),
-    lambda t, a, b: -t * a * zeta(a + 1, b),
-)
+elementwise(zeta, lambda t, a, b: t * zeta_slope(a, b), lambda t, a, b: -t * a * zeta(a + 1, b))
 
 
 def _gamma_density(a: Any, x: Any) -> Any:
@@ -296,9 +292,7 @@ def _student_by_degrees(a: Any, b: Any) -> Any:
 
 
 elementwise(
-    stdtr,
-    lambda t, a, b: t * _student_by_degrees(a, b),
-    lambda t, a, b: t * _student_density(a, b),
+    stdtr, lambda t, a, b: t * _student_by_degrees(a, b), lambda t, a, b: t * _student_density(a, b)
 )
 elementwise(
     stdtrit,
@@ -396,16 +390,8 @@ elementwise(
     lambda t, a, b: t * (a / np.where((a == 0) & (b == -1), 1, 1 + b)),
 )
 elementwise(entr, lambda t, x: t * (-1 - np.log(x)))
-elementwise(
-    rel_entr,
-    lambda t, a, b: t * (np.log(a / b) + 1),
-    lambda t, a, b: -t * (a / b),
-)
-elementwise(
-    kl_div,
-    lambda t, a, b: t * np.log(a / b),
-    lambda t, a, b: t * (1 - a / b),
-)
+elementwise(rel_entr, lambda t, a, b: t * (np.log(a / b) + 1), lambda t, a, b: -t * (a / b))
+elementwise(kl_div, lambda t, a, b: t * np.log(a / b), lambda t, a, b: t * (1 - a / b))
 
 # ---- exponential integrals ---------------------------------------------------------------------
 
@@ -434,8 +420,7 @@ for _function in (jv, yv):
 _by_x(iv, lambda t, x, order: t * (iv(x, order - 1) + iv(x, order + 1)) / 2)
 _by_x(kv, lambda t, x, order: -t * (kv(x, order - 1) + kv(x, order + 1)) / 2)
 _by_x(
-    ive,
-    lambda t, x, order, y: t * ((ive(x, order - 1) + ive(x, order + 1)) / 2 - np.sign(x) * y),
+    ive, lambda t, x, order, y: t * ((ive(x, order - 1) + ive(x, order + 1)) / 2 - np.sign(x) * y)
 )
 _by_x(kve, lambda t, x, order, y: t * (y - (kve(x, order - 1) + kve(x, order + 1)) / 2))
 elementwise(j0, lambda t, x: -t * j1(x))
@@ -510,23 +495,14 @@ def _factor(order: Any, dtype: Any) -> Any:
     return order.astype(dtype) if hasattr(order, "dtype") else order
 
 
-_by_x(
-    chebyt,
-    lambda t, x, order: t * _factor(order, t.dtype) * gegenbauer(x, order - 1, 1.0),
-)
+_by_x(chebyt, lambda t, x, order: t * _factor(order, t.dtype) * gegenbauer(x, order - 1, 1.0))
 _by_x(
     gegenbauer,
     lambda t, x, order, parameter: t * 2 * parameter * gegenbauer(x, order - 1, parameter + 1),
 )
-_by_x(
-    genlaguerre,
-    lambda t, x, order, parameter: -t * genlaguerre(x, order - 1, parameter + 1),
-)
+_by_x(genlaguerre, lambda t, x, order, parameter: -t * genlaguerre(x, order - 1, parameter + 1))
 _by_x(hermite, lambda t, x, order: t * 2 * _factor(order, t.dtype) * hermite(x, order - 1))
-_by_x(
-    hermitenorm,
-    lambda t, x, order: t * _factor(order, t.dtype) * hermitenorm(x, order - 1),
-)
+_by_x(hermitenorm, lambda t, x, order: t * _factor(order, t.dtype) * hermitenorm(x, order - 1))
 
 # ---- hypergeometric functions ------------------------------------------------------------------
 

@@ -381,16 +381,13 @@ t = Family(
     ),
 )  # fmt: skip
 lognorm = Family(
-    "lognorm",
-    logpdf=lambda x, s: -((np.log(x) / s) ** 2) / 2 - np.log(s * x) - _LOG_2PI / 2,
+    "lognorm", logpdf=lambda x, s: -((np.log(x) / s) ** 2) / 2 - np.log(s * x) - _LOG_2PI / 2
 )
 skewnorm = Family(
-    "skewnorm",
-    logpdf=lambda x, a: math.log(2) - x * x / 2 - _LOG_2PI / 2 + sp.log_ndtr(a * x),
+    "skewnorm", logpdf=lambda x, a: math.log(2) - x * x / 2 - _LOG_2PI / 2 + sp.log_ndtr(a * x)
 )
 vonmises = Family(
-    "vonmises",
-    logpdf=lambda x, kappa: kappa * sp.cosm1(x) - _LOG_2PI - np.log(sp.i0e(kappa)),
+    "vonmises", logpdf=lambda x, kappa: kappa * sp.cosm1(x) - _LOG_2PI - np.log(sp.i0e(kappa))
 )
 genpareto = Family(
     "genpareto",

@@ -20,14 +20,7 @@ from wengert.control.loops import fori_loop, scan, while_loop
 from wengert.dispatch import known, require
 from wengert.errors import GradError
 from wengert.history import modes
-from wengert.solvers.runge_kutta import (
-    Control,
-    Derivative,
-    Method,
-    check_start,
-    not_finite,
-    stuck,
-)
+from wengert.solvers.runge_kutta import Control, Derivative, Method, check_start, not_finite, stuck
 from wengert.tensor import Tensor, wrap
 
 

@@ -24,14 +24,7 @@ from wengert.solvers.looped import chosen_steps, fixed_steps
 from wengert.solvers.parameters import Call, Equations, Tensors, as_given, carries, in_rows
 from wengert.solvers.runge_kutta import METHODS, steps_between
 from wengert.solvers.systems import ordinarily
-from wengert.solvers.trajectories import (
-    SCIPY,
-    Options,
-    Problem,
-    check_times,
-    integrated,
-    stepwise,
-)
+from wengert.solvers.trajectories import SCIPY, Options, Problem, check_times, integrated, stepwise
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
 from wengert.transforms.forward import jacfwd

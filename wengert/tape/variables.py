@@ -120,11 +120,7 @@ class Variable(EagerTensor):
         return self
 
     def __init__(
-        self,
-        initial_value: Any,
-        trainable: bool = True,
-        name: str | None = None,
-        dtype: Any = None,
+        self, initial_value: Any, trainable: bool = True, name: str | None = None, dtype: Any = None
     ) -> None:
         pass  # all is done in __new__; this states the arguments
 

@@ -96,9 +96,7 @@ def gradient_of(name: str, f: Function, argnums: Argnums, has_aux: bool = False)
 
 
 @overload
-def value_and_grad(
-    func: Callable[P, R],
-) -> ValueAndDerivative[P, R]: ...
+def value_and_grad(func: Callable[P, R]) -> ValueAndDerivative[P, R]: ...
 @overload
 def value_and_grad(
     func: Callable[P, Any], argnums: Argnums, has_aux: bool = ...

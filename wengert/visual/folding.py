@@ -19,11 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from wengert.history.location import line_number, line_of
 from wengert.history.node import tick
-from wengert.nn.module import (
-    Module,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-)
+from wengert.nn.module import Module, register_module_forward_hook, register_module_forward_pre_hook
 
 LARGEST = 100
 """Vertices that a drawing may have where nothing can be folded by module."""

@@ -13,13 +13,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.call.entry.layouts import (
-    DATA,
-    DIMENSIONS,
-    STRIDES,
-    LayoutError,
-    layouts,
-)
+from wengert.compile.call.entry.layouts import DATA, DIMENSIONS, STRIDES, LayoutError, layouts
 from wengert.compile.llvm.library import texts
 from wengert.compile.llvm.machine.host import compile_text
 from wengert.dispatch import Function

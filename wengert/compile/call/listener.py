@@ -23,11 +23,7 @@ from wengert.compile.trace.observe.listeners import Kind, Listener
 from wengert.history import forks
 
 _CALL, _RETURN, _C_CALL = 0, 3, 4  # PyTrace_CALL, PyTrace_RETURN, PyTrace_C_CALL
-_NAMES = {
-    _CALL: sys.intern("call"),
-    _RETURN: sys.intern("return"),
-    _C_CALL: sys.intern("c_call"),
-}
+_NAMES = {_CALL: sys.intern("call"), _RETURN: sys.intern("return"), _C_CALL: sys.intern("c_call")}
 _ROOM = 64
 _SELF = 24
 """Where a PyCFunctionObject keeps what it is a method of: after the head and its definition."""

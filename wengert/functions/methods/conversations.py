@@ -572,12 +572,7 @@ class TensorMethods:
     # ---- new tensors of the same kind -----------------------------------------------------
 
     def new_tensor(
-        self: Any,
-        data: Any,
-        *,
-        dtype: Any = None,
-        layout: Any = None,
-        **options: Any,
+        self: Any, data: Any, *, dtype: Any = None, layout: Any = None, **options: Any
     ) -> Tensor:
         """A tensor with a copy of `data`, of this dtype unless another is given."""
         creation.check_layout(layout)

@@ -107,12 +107,7 @@ def _histogramdd(
 
 @composed(np.histogram2d)
 def _histogram2d(
-    x: Any,
-    y: Any,
-    bins: Any = 10,
-    range: Any = None,
-    density: Any = None,
-    weights: Any = None,
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
     if len(np.shape(bins)) == 1 and len(bins) not in (1, 2):
         bins = [bins, bins]

@@ -36,11 +36,9 @@ def _with_places(pool: Any) -> Any:
     return with_indices
 
 
-(
-    max_pool1d_with_indices,
-    max_pool2d_with_indices,
-    max_pool3d_with_indices,
-) = map(_with_places, windows.max_pools)
+(max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices) = map(
+    _with_places, windows.max_pools
+)
 (
     adaptive_max_pool1d_with_indices,
     adaptive_max_pool2d_with_indices,

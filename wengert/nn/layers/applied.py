@@ -50,10 +50,7 @@ class Applied(Module):
     __signature__ = _Signed()
 
     def __init_subclass__(
-        cls,
-        function: Callable[..., Any] | None = _UNSAID,
-        shown: str | None = None,
-        **kwargs: Any,
+        cls, function: Callable[..., Any] | None = _UNSAID, shown: str | None = None, **kwargs: Any
     ) -> None:
         super().__init_subclass__(**kwargs)
         if shown is not None:

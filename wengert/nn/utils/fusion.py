@@ -27,10 +27,7 @@ def _parameters(
     weight: Tensor, bias: Tensor, w: Tensor, b: Tensor | None
 ) -> tuple[Parameter, Parameter]:
     required = w.requires_grad if b is None else b.requires_grad
-    return (
-        Parameter(weight.to(w.dtype), w.requires_grad),
-        Parameter(bias.to(w.dtype), required),
-    )
+    return (Parameter(weight.to(w.dtype), w.requires_grad), Parameter(bias.to(w.dtype), required))
 
 
 def fuse_conv_bn_weights(

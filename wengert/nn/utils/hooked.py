@@ -13,12 +13,7 @@ from wengert.history.location import warn
 from wengert.nn.functional.shared import rows_of
 from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
-from wengert.nn.utils.parametrizations import (
-    norm_except_dim,
-    output_dim,
-    power_iteration,
-    unit,
-)
+from wengert.nn.utils.parametrizations import norm_except_dim, output_dim, power_iteration, unit
 from wengert.tensor import Tensor, wrap
 
 

@@ -42,10 +42,7 @@ class BasePruningMethod:
         return mask.to(original.dtype) * original
 
     def prune(
-        self,
-        t: Tensor,
-        default_mask: Tensor | None = None,
-        importance_scores: Tensor | None = None,
+        self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
     ) -> Tensor:
         """A pruned copy of a tensor."""
         default_mask = _ones(t) if default_mask is None else default_mask

@@ -537,11 +537,7 @@ class _Table:
             record[Field.STRIDES] = self.numbers(tuple(size * step for step in strides))
             record[Field.OFFSET] = size * offset
         call, creation = map(self.object, piece.view)
-        return record | {
-            Field.CALL: call,
-            Field.CREATION: creation,
-            Field.CLOCK: self.object(tick),
-        }
+        return record | {Field.CALL: call, Field.CREATION: creation, Field.CLOCK: self.object(tick)}
 
 
 def _tells(guard: Guard, x: Any) -> bool:

@@ -18,13 +18,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.llvm.library.tiles import (
-    Matrices,
-    Registers,
-    Vectors,
-    power_of_two,
-    transpose,
-)
+from wengert.compile.llvm.library.tiles import Matrices, Registers, Vectors, power_of_two, transpose
 from wengert.compile.llvm.machine.control import along, loop, repeat
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.values import I64, POINTER, VOID

@@ -245,9 +245,7 @@ class _CorrelationWriter:
                 return
             (count, dx, dy), *inner = loops
             repeat(
-                v.builder,
-                count,
-                lambda i: nest(tuple(inner), v.at(x, (i, dx)), v.at(y, (i, dy))),
+                v.builder, count, lambda i: nest(tuple(inner), v.at(x, (i, dx)), v.at(y, (i, dy)))
             )
 
         nest(patch.loops, v.at(x, (patch.start[0], 1)), v.at(y, (patch.start[1], 1)))

@@ -209,11 +209,7 @@ class _ScanWriter:
         along(self.b, extent, beside * lanes, block)
 
     def _sequence(
-        self,
-        pointers: list[V],
-        vectors: list[tuple[int, int]],
-        beside: tuple[int, ...],
-        lanes: int,
+        self, pointers: list[V], vectors: list[tuple[int, int]], beside: tuple[int, ...], lanes: int
     ) -> None:
         """One element of each row after the other. Vectors of rows are (first row, how many)."""
 
@@ -278,6 +274,4 @@ class _ScanWriter:
         return x
 
 
-NATIVES.update(
-    dict.fromkeys(COMBINED, Native(lambda step: describe(step) is not None, define)),
-)
+NATIVES.update(dict.fromkeys(COMBINED, Native(lambda step: describe(step) is not None, define)))

@@ -56,14 +56,7 @@ class Accumulator:
     """
 
     def __init__(
-        self,
-        b: B,
-        op: Reduce,
-        source: np.dtype,
-        lanes: int,
-        count: int,
-        across: bool,
-        blocks: bool,
+        self, b: B, op: Reduce, source: np.dtype, lanes: int, count: int, across: bool, blocks: bool
     ) -> None:
         self.b, self.op, self.source, self.lanes, self.across = b, op, source, lanes, across
         self.dtype = working_dtype(op.name, op.dtype)

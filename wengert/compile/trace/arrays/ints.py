@@ -135,11 +135,7 @@ _ALWAYS: dict[Any, Callable[[Bounds, Bounds], bool]] = {
     np.not_equal: lambda a, b: a[1] < b[0] or b[1] < a[0],
 }
 _ORDERS = (np.less, np.less_equal, np.greater, np.greater_equal)
-_OPPOSITE = {
-    np.less: np.greater_equal,
-    np.less_equal: np.greater,
-    np.equal: np.not_equal,
-}
+_OPPOSITE = {np.less: np.greater_equal, np.less_equal: np.greater, np.equal: np.not_equal}
 _OPPOSITE |= {b: a for a, b in _OPPOSITE.items()}
 
 

@@ -17,13 +17,7 @@ BUILTIN = (BuiltinMethodType, type(re.compile("").match))
 SLOTS = (types.WrapperDescriptorType, types.MethodWrapperType)
 
 PLAIN_CALLABLES = frozenset(
-    {
-        FunctionType,
-        *BUILTIN,
-        types.MethodDescriptorType,
-        types.ClassMethodDescriptorType,
-        *SLOTS,
-    }
+    {FunctionType, *BUILTIN, types.MethodDescriptorType, types.ClassMethodDescriptorType, *SLOTS}
 )
 """Kinds of callables with no attributes of their own that would matter, and object's hash."""
 
