@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.arrays.common import axis_of
 from wengert.compile.program import operations
+from wengert.compile.program.infer import infer
 from wengert.compile.program.program import Shape, Value
 from wengert.compile.trace.arrays.array import Trace, TracedArray, known, writable
 from wengert.compile.trace.arrays.refusals import shape_depends
@@ -37,13 +38,13 @@ def _found(trace: Trace, x: Any, index: Any, error: Function) -> Any:
     x = trace.as_array(x)
     places, basic = index_of(trace, x.shape, index, error)
     if basic:
-        seen = x.look(operations.view, places, _viewed(x.shape, places))
+        seen = x.look(operations.view, places, _seen(operations.view, x, places))
         if seen.shape or _has_dots(index):
             return seen
         one = x.trace.array(seen.value)
         one.single = True
         return one
-    shape = _taken(x.shape, places)
+    shape = _seen(operations.take, x, places)
     taken = x.trace.array(x.trace.record(operations.take, (x.value, places), shape, x.dtype))
     taken.single = not shape and not _has_dots(index)
     return taken
@@ -57,7 +58,7 @@ def _of_tensor(trace: Trace, x: Any, index: Any) -> Any:
     arrays = [p for p in places if type(p) is Value]
     if not arrays or any(p.shape for p in arrays):
         return _found(trace, x, index, _outside_tensor)
-    return x.look(operations.take, places, _taken(x.shape, places))
+    return x.look(operations.take, places, _seen(operations.take, x, places))
 
 
 @Trace.means(operator.setitem)
@@ -69,7 +70,7 @@ def setitem(trace: Trace, x: Any, index: Any, value: Any, error: Function = out_
         return x.write(np.where(mask, value, x))
     places, basic = index_of(x.trace, x.shape, index, error)
     if basic:
-        return x.look(operations.view, places, _viewed(x.shape, places)).write(value)
+        return x.look(operations.view, places, _seen(operations.view, x, places)).write(value)
     v = x.trace.operand(value)
     v = x.trace.cast(v, x.dtype)
     new = x.trace.record(operations.updated, (x.value, places, v), x.shape, x.dtype)
@@ -183,18 +184,6 @@ def _place(p: Any, axis: int, shape: Shape, error: Function) -> Any:
     return p
 
 
-def _viewed(shape: Shape, places: tuple[Any, ...]) -> Shape:
-    out, sizes = [], iter(shape)
-    for p in places:
-        if p is None:
-            out.append(1)
-            continue
-        n = next(sizes)
-        if type(p) is slice:
-            out.append(len(range(*p.indices(n))))
-    return tuple(out)
-
-
 def _joint_shape(places: tuple[Any, ...]) -> Shape:
     """What the arrays in an index broadcast to; NumPy's own error if they do not."""
     shapes = [p.shape for p in places if type(p) is Value]
@@ -205,14 +194,11 @@ def _joint_shape(places: tuple[Any, ...]) -> Shape:
         return np.empty((1,) * len(arrays))[arrays].shape
 
 
-def _taken(shape: Shape, places: tuple[Any, ...]) -> Shape:
-    """The shape of what an index takes, in which a number stands for an array of none."""
-    joint = [k for k, p in enumerate(places) if p is not None and type(p) is not slice]
-    rows = tuple([slice(0, 1) if k in joint else p for k, p in enumerate(places)])
-    rest = [n for k, n in enumerate(_viewed(shape, rows)) if k not in joint]
-    apart = bool(joint) and joint[-1] - joint[0] >= len(joint)
-    at = 0 if apart or not joint else joint[0]
-    return (*rest[:at], *_joint_shape(places), *rest[at:])
+def _seen(function: Function, x: TracedArray, places: tuple[Any, ...]) -> Shape:
+    """The shape of what an index takes, or shows in a view."""
+    known = infer(function, (x.value, places))
+    assert known is not None
+    return known[0]
 
 
 @Trace.means(np.take)
