@@ -10,15 +10,19 @@ from wengert.compile.plan import planner
 from wengert.compile.plan.planner import memory, plan
 from wengert.compile.program.bodies import Repeat
 from wengert.compile.program.infer import check_types
+from wengert.compile.program.operations import astype
 from wengert.compile.program.passes import blocks
 from wengert.compile.program.passes.blocks import in_blocks
+
+LEAST = 256
 
 
 @pytest.fixture
 def small(monkeypatch):
     """Everything is large, and a block is a few rows."""
-    monkeypatch.setattr(blocks, "LARGE", 256)
+    monkeypatch.setattr(blocks, "LARGE", LEAST)
     monkeypatch.setattr(blocks, "BLOCK", 512)
+    monkeypatch.setattr(blocks, "OF_PRODUCTS", 1024)
 
 
 def loops(program):
@@ -169,9 +173,30 @@ def random_rows(seed):
         v = one()
         add(b(rng.choice([np.negative, np.absolute, np.sign]), v), pool[v])
 
+    def product():
+        v = one()
+        if pool[v] is None or len(v.shape) < 2 or pool[v] == len(v.shape) - 1 or dtype == "i8":
+            return
+        wide = int(rng.integers(2, 6))
+        add(b(np.matmul, v, b.input(v.shape[-1], wide, dtype=dtype)), pool[v])
+
+    def position():
+        v = one()
+        axes = [k for k in range(len(v.shape)) if k != pool[v]]
+        if axes and pool[v] is not None:
+            gone = int(rng.choice(axes))
+            where = b(rng.choice([np.argmin, np.argmax]), v, axis=gone, keepdims=True)
+            add(b(astype, where, np.dtype(dtype)), pool[v])
+
     for _ in range(25):
-        rng.choice([binary, binary, reduce, layout, unary])()
+        rng.choice([binary, binary, reduce, layout, unary, product, position])()
     ends = [v for v, axis in pool.items() if axis is not None][-4:]
+    if rng.integers(2):  # rows of what is small are results too
+        b.program.outputs += [v for v in pool if v.nbytes < LEAST and pool[v] is not None][-2:]
+    pairs = [(v, u) for v in ends for u in ends if v is not u and len(v.shape) == 2 == len(u.shape)]
+    for v, u in pairs[:1]:  # and products that sum over the rows
+        x, y = (w if pool[w] == 0 else b(np.transpose, w, (1, 0)) for w in (v, u))
+        b.program.outputs.append(b(np.matmul, b(np.transpose, x, (1, 0)), y))
     for v in ends:
         others = tuple(k for k in range(len(v.shape)) if k == pool[v] or rng.integers(2))
         function = rng.choice([np.sum, np.sum, np.max, np.min])
@@ -180,8 +205,17 @@ def random_rows(seed):
     return b.program
 
 
+def made_of(repeat):
+    """What there is in a loop over blocks."""
+    functions = {s.function for s in repeat.body.statements}
+    yield from ("sums",) if repeat.carries else ()
+    yield from ("rows",) if repeat.body.outputs else ()
+    yield from ("products",) if np.matmul in functions else ()
+    yield from ("positions",) if functions & {np.argmin, np.argmax} else ()
+
+
 def test_random_programs_compute_the_same_in_blocks(small):
-    applied = 0
+    applied, kinds = 0, set()
     for seed in range(400):
         program = random_rows(seed)
         made = in_blocks(program)
@@ -189,7 +223,9 @@ def test_random_programs_compute_the_same_in_blocks(small):
             applied += 1
             check_types(made)
             same(program, made)
+            kinds.update(kind for r in loops(made) for kind in made_of(r))
     assert applied > 40
+    assert kinds == {"sums", "rows", "products", "positions"}
 
 
 # ---- as users write it --------------------------------------------------------------------------
@@ -223,3 +259,34 @@ def test_the_derivative_by_the_nearest_of_many_centres_needs_little_memory():
     np.testing.assert_allclose(slope(centres), wg.grad(lambda c: cost(points, c))(centres))
     assert slope.explain().arena < 1 << 20  # the distances are 16 MB
     assert "repeat" in str(slope.explain())
+
+
+def test_the_nearest_of_many_centres_are_found_without_a_matrix_of_products():
+    # A product stayed whole, and with it what was computed of it: 16 MB here.
+    random = np.random.default_rng(0)
+    points, centres = random.normal(size=(5003, 6)), random.normal(size=(400, 6))
+
+    def nearest(points, centres):
+        return np.argmin(np.sum(centres**2, axis=1) - 2 * points @ centres.T, axis=1)
+
+    compiled = wg.compile(nearest)
+    np.testing.assert_array_equal(compiled(points, centres), nearest(points, centres))
+    assert compiled.explain().arena < 1 << 21
+
+
+def test_a_product_that_sums_over_the_rows_of_products_needs_no_array_of_these():
+    # The density of a mixture: its derivative kept four arrays of points times centres.
+    random = np.random.default_rng(0)
+    x, centres = random.normal(size=(1003, 16)), random.normal(size=(40, 16))
+    turns = random.normal(size=(40, 16, 16)) / 8
+
+    def density(centres, turns):
+        apart = (x - centres[:, None]) @ turns.swapaxes(1, 2)
+        return np.sum(np.log(np.sum(np.exp(-np.sum(apart**2, axis=2)), axis=0)))
+
+    slope = wg.grad(density, argnums=(0, 1))
+    compiled = wg.compile(lambda *arguments: slope(*arguments))
+    for found, expected in zip(compiled(centres, turns), slope(centres, turns), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    assert compiled.explain().arena < 1 << 22
+    assert "repeat" in str(compiled.explain())

@@ -1,10 +1,13 @@
-"""Blocks of rows: what is summed over its many rows is made some rows at a time.
+"""Blocks of rows: what many rows come together from is made some rows at a time.
 
 A matrix of distances between points and centres has a row for each point. Where a derivative reads
-it again and again, and sums over the points in the end, it goes through memory each time. Instead a
-loop goes over the points, block by block, makes the rows of all that depends on them, which stay in
-a near cache, and adds to the sums. `picks.py` says how rows of a result are made of rows of its
-operands; what cannot be made so lies in memory before, and its rows are read.
+it again and again, and sums over the points in the end, it goes through memory each time; so does a
+product of matrices of which the least of each row is looked for. Instead a loop goes over the
+points, block by block, makes the rows of all that depends on them, which stay in a near cache, adds
+to the sums, and hands over the few numbers of each row that others read. `picks.py` says how rows
+of a result are made of rows of its operands; what cannot be made so lies in memory before, and its
+rows are read. A product of matrices is a row of results for each of the first one's, and a sum over
+the rows of both, where it adds these up.
 
 Sums are taken in another order; those of narrow floats are kept in float64 meanwhile.
 """
@@ -12,6 +15,7 @@ Sums are taken in another order; those of narrow floats are kept in float64 mean
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,13 +33,19 @@ LARGE = 1 << 22
 """Bytes of an array that no near cache holds."""
 BLOCK = 1 << 18
 """Bytes of a block of the largest array that lies in memory meanwhile: it stays in a near cache."""
+OF_PRODUCTS = 1 << 20
+"""That many where matrices are multiplied, which takes long for few rows."""
+NARROW = 64
+"""A product of matrices adds up so many products at most, if it is made in blocks: to write its
+result, and read it again, takes as long as to compute it."""
 ROWS = 8
 """A block has a multiple of so many rows: loops over rows read others together with that many."""
 FEWEST = 4
 """Blocks that are worth a loop."""
 TRIED = 4
-"""Sums, those of the largest arrays, whose rows are looked at."""
+"""Ends, those of the largest arrays, whose rows are looked at."""
 LAYOUTS = frozenset({np.reshape, np.transpose, np.broadcast_to, view})
+POSITIONS = frozenset({np.argmin, np.argmax})
 
 Rows = tuple[Value, int]
 """An array, and the axis that its rows are numbered along."""
@@ -45,82 +55,158 @@ def in_blocks(program: Program) -> Program | None:
     """An equal program that makes large arrays some rows at a time; None if that cannot be."""
     if any(s.acts and s.function is not check for s in program.statements):
         return None  # what draws stays in its order
-    sums = [(s, a) for s in program.statements for a in _long_axes(s)]
-    sums.sort(key=lambda end: -end[0].args[0].nbytes)
-    context = _Context(program, sums) if sums else None
-    for s, axis in sums[:TRIED]:
-        region = _Region(context, s, axis)  # type: ignore[arg-type]
-        if region.rows and region.can_be_left():
-            return region.program_of()
+    ends = [end for s in program.statements for end in _ends(s)]
+    ends.sort(key=lambda end: -end.nbytes)
+    context = _Context(program, ends) if ends else None
+    for end in ends[:TRIED]:
+        if end.nbytes >= LARGE:
+            region = _Region(context, end)  # type: ignore[arg-type]
+            if region.rows and region.can_be_left():
+                return region.program_of()
     return None
 
 
-def _long_axes(s: Statement) -> list[int]:
-    """The axes that a statement sums a large array over."""
-    if s.function not in REDUCED_BY or len(s.args) != 1:
+@dataclass(frozen=True)
+class _End:
+    """Where rows come together: in a sum over them, or in the rows of a small result.
+
+    `rows` are those that it needs. A sum is combined by a function, other results by none.
+    """
+
+    statement: Statement
+    rows: tuple[Rows, ...]
+    combine: Any = None
+
+    @property
+    def count(self) -> int:
+        x, axis = self.rows[0]
+        return x.shape[axis]
+
+    @property
+    def nbytes(self) -> int:
+        return max(v.nbytes for v in self.statement.inputs)
+
+    def begin(self) -> Statement:
+        """What a sum begins with."""
+        out = self.statement.output
+        return statement(full, out.shape, _identity(self.combine, out.dtype), self.kept_as)
+
+    @property
+    def kept_as(self) -> np.dtype[Any]:
+        """The dtype of a sum under way."""
+        dtype = self.statement.output.dtype
+        narrow = self.statement.function is np.sum and dtype.kind in "fc"
+        return np.result_type(dtype, np.float64) if narrow else dtype
+
+    def part(self, loop: _Loop) -> Value:
+        """The sum of a block."""
+        s = self.statement
+        return loop(s.function, *(loop.of(*rows) for rows in self.rows), **s.kwargs)
+
+
+def _ends(s: Statement) -> list[_End]:
+    """The ways that a statement may be the end of rows: sums over them, and few numbers of each."""
+    if s.function is np.matmul:
+        a, b = s.args
+        fits = min(len(a.shape), len(b.shape)) >= 2 and a.dtype.kind == "f"
+        rows = (a, len(a.shape) - 1), (b, len(b.shape) - 2)
+        return [_End(s, rows, np.add)] if fits and _is_long(a.shape[-1]) else []
+    if (s.function not in REDUCED_BY and s.function not in POSITIONS) or len(s.args) != 1:
         return []
     x, axes = s.args[0], s.kwargs.get("axis")
-    if type(x) is not Value or x.nbytes < LARGE or x.dtype.kind not in "fiu":
+    if type(x) is not Value or x.dtype.kind not in "fiu" or axes is None:
         return []
-    return [a for a in axes or () if x.shape[a] >= FEWEST * ROWS]
+    axes = axes if isinstance(axes, tuple) else (axes,)
+    over = axes if s.function in REDUCED_BY else ()
+    sums = [_End(s, ((x, a),), REDUCED_BY[s.function]) for a in over if _is_long(x.shape[a])]
+    out = s.output
+    if x.nbytes < LARGE or out.nbytes >= LARGE:
+        return sums
+    return [*sums, *(_End(s, ((out, a),)) for a, n in enumerate(out.shape) if _is_long(n))]
+
+
+def _is_long(n: int) -> bool:
+    return n >= FEWEST * ROWS
 
 
 class _Context:
-    """A program, which sums over many rows there are in it, and what is asked about it often."""
+    """A program, the ends of rows in it, and what is asked about it often."""
 
-    def __init__(self, program: Program, sums: list[tuple[Statement, int]]) -> None:
+    def __init__(self, program: Program, ends: list[_End]) -> None:
         self.program = program
-        self.sums = sums
+        self.ends = ends
         self.number = {s: k for k, s in enumerate(program.statements)}
         self.made = {v: s for s in program.statements for v in s.outputs}
         self.users = program.users()
 
 
 class _Region:
-    """What a loop over `count` rows makes: sums over them, and all rows that these need.
+    """What a loop over `count` rows makes: sums over them, some of their numbers, and all rows that
+    these need.
 
-    `needed` are the arrays whose rows are needed, in no order: made of others', or read.
+    `needed` are the arrays whose rows are needed, in no order: made of others', or read. `whole`
+    are those of which each row needs all.
     """
 
-    def __init__(self, context: _Context, first: Statement, axis: int) -> None:
+    def __init__(self, context: _Context, first: _End) -> None:
         self.program, self.number = context.program, context.number
         self.made, self.users = context.made, context.users
-        self.count = first.args[0].shape[axis]
-        self.ends = {first: axis}
-        self.needed = self._needed_for((first.args[0], axis))
-        for s, other in context.sums:
-            self._join(s, other)
+        self.results = set(self.program.results)
+        self.count = first.count
+        self.needed: dict[Rows, Statement | None] = {}
+        self.whole: set[Value] = set()
+        self.sums: list[_End] = []
+        self.leaves: dict[Value, int] = {}
+        if not self._joined(first):
+            self.rows = 0
+            return
+        for end in context.ends:
+            if end.combine:
+                self._join(end)
         large = [v.nbytes for v, _ in self.needed if self._lies(v)]
         self.rows = self._rows_of_a_block(max(large, default=0) // self.count)
 
-    def _join(self, s: Statement, axis: int) -> None:
-        """Have another sum over the same rows, if neither needs the other's result."""
-        x = s.args[0]
-        if s in self.ends or x.shape[axis] != self.count:
-            return
-        needed = self._needed_for((x, axis))
-        shares = any(v.nbytes >= LARGE and (v, a) in self.needed for v, a in needed)
-        if shares and not self._depend([*self.ends, s]):
-            self.ends[s] = axis
-            self.needed |= needed
+    def _join(self, end: _End) -> None:
+        """Have another end of the same rows, if the loop needs no result of its own whole."""
+        if end.count == self.count and all(end.statement is not s.statement for s in self.sums):
+            needed, _ = self._needed_for(end.rows)
+            shares = any(v.nbytes >= LARGE and (v, a) in self.needed for v, a in needed)
+            if shares:
+                self._joined(end)
 
-    def _depend(self, statements: list[Statement]) -> bool:
-        """Whether one of some statements needs what another makes."""
-        own, last = set(statements), max(map(self.number.__getitem__, statements))
-        after = {v for s in statements for v in s.outputs}
-        for s in self.program.statements[: last + 1]:
-            if any(v in after for v in s.inputs):
-                if s in own:
-                    return True
-                after.update(s.outputs)
+    def _joined(self, end: _End) -> bool:
+        """Take an end in, if what the loop then needs is there before it."""
+        needed, whole = self._needed_for(end.rows)
+        before = self.needed, self.whole, self.sums, self.leaves
+        self.needed, self.whole = self.needed | needed, self.whole | whole
+        self.sums = [*self.sums, end] if end.combine else self.sums
+        self.leaves = self.leaves if end.combine else self.leaves | dict(end.rows)
+        if self._is_ready():
+            return True
+        self.needed, self.whole, self.sums, self.leaves = before
         return False
+
+    def _is_ready(self) -> bool:
+        """Whether nothing that is read, whole or by rows, depends on what the loop makes."""
+        after = {*self.leaves, *(end.statement.output for end in self.sums)}
+        read = self.whole | {v for (v, _), s in self.needed.items() if s is None}
+        first = min(self.number[self.made[v]] for v in after)
+        for s in self.program.statements[first + 1 :]:
+            if any(v in after for v in s.inputs):
+                after.update(s.outputs)
+        return read.isdisjoint(after)
 
     # ---- which rows ---------------------------------------------------------------------------
 
-    def _needed_for(self, rows: Rows) -> dict[Rows, Statement | None]:
-        """The arrays whose rows are needed for those of one, each with what makes these."""
+    def _needed_for(
+        self, rows: tuple[Rows, ...]
+    ) -> tuple[dict[Rows, Statement | None], set[Value]]:
+        """The arrays whose rows are needed for some, each with what makes these; and those of which
+        all is needed.
+        """
         needed: dict[Rows, Statement | None] = {}
-        waiting = [rows]
+        whole: set[Value] = set()
+        waiting = list(rows)
         while waiting:
             v, axis = waiting.pop()
             if (v, axis) in needed:
@@ -129,41 +215,73 @@ class _Region:
             maker = self._moves(v)
             moved = MOVES[_kind(maker)](asked, maker, axis) if maker else None  # type: ignore[arg-type]
             needed[v, axis] = maker if moved is not None else None
-            waiting += asked.rows if moved is not None else []
-        return needed
+            if maker and moved is not None:
+                waiting += asked.rows
+                others = maker.inputs
+                for x, _ in asked.rows:
+                    others.remove(x)
+                whole.update(others)
+        return needed, whole
 
     def _moves(self, v: Value) -> Statement | None:
-        """What makes an array, if its rows may be made of others'. Products stay whole."""
+        """What makes an array, if its rows may be made of others'. Wide products stay whole."""
         s = self.made.get(v)
-        fine = s is not None and len(s.outputs) == 1 and s.function is not np.matmul
-        return s if s is not None and fine and _kind(s) in MOVES else None
+        if s is None or len(s.outputs) != 1 or _kind(s) not in MOVES:
+            return None
+        return None if s.function is np.matmul and s.args[0].shape[-1] > NARROW else s
 
     def _lies(self, v: Value) -> bool:
         """Whether what is made block by block lies in memory, as what others compute of it."""
         s = self._moves(v)
-        return s is not None and s.function in REDUCED_BY
+        if s is None:
+            return False
+        multiplied = any(user.function is np.matmul for user in self.users.get(v, ()))
+        return s.function in REDUCED_BY or s.function is np.matmul or multiplied
 
     def _rows_of_a_block(self, nbytes: int) -> int:
         """How many rows are made at a time, of so many bytes each; 0 if that is not worth it."""
-        most = min(BLOCK // max(nbytes, 1), self.count // FEWEST) // ROWS * ROWS
+        own = [end.statement for end in self.sums] + [s for s in self.needed.values() if s]
+        block = OF_PRODUCTS if any(s.function is np.matmul for s in own) else BLOCK
+        most = min(block // max(nbytes, 1), self.count // FEWEST) // ROWS * ROWS
         if most < ROWS or not nbytes:
             return 0
         whole = (n for n in range(most, most // 2, -ROWS) if self.count % n == 0)
         return next(whole, most)
 
     def can_be_left(self) -> bool:
-        """Whether nobody else reads what the loop makes, and all that it reads is in order."""
-        own = {*self.ends, *(s for s in self.needed.values() if s)}
-        results = set(self.program.results)
+        """Whether nobody else reads what is large, and all that the loop reads is in order.
+
+        What others read of it, and is small, it hands over; or it is made once more for them.
+        """
         for (v, axis), s in self.needed.items():
-            if s is None:
-                if any(n != 1 for n in v.shape[:axis]) and not self._is_full(v):
+            if s is None and any(n != 1 for n in v.shape[:axis]) and not self._is_full(v):
+                return False
+        large = self._of_large()
+        for (v, axis), s in self.needed.items():
+            if s is None or not self._is_read_outside(v):
+                continue
+            if v not in large:
+                if s.function not in LAYOUTS and not self._is_small(v):
                     return False
-            elif s.function not in LAYOUTS and not self._is_small(v):
-                outside = any(user not in own for user in self.users[v])
-                if outside or v in results:
-                    return False
+            elif v.nbytes >= LARGE or not self._joined(_End(s, ((v, axis),))):
+                return False
+        self.leaves = {v: axis for v, axis in self.leaves.items() if self._is_read_outside(v)}
         return True
+
+    def _of_large(self) -> set[Value]:
+        """What the loop makes that is large, or computed of such."""
+        rows = {v: s for (v, _), s in self.needed.items() if s}
+        large: set[Value] = set()
+        for v, s in sorted(rows.items(), key=lambda item: self.number[item[1]]):
+            own = v.nbytes >= LARGE and s.function not in LAYOUTS
+            if own or any(x in large for x in s.inputs):
+                large.add(v)
+        return large
+
+    def _is_read_outside(self, v: Value) -> bool:
+        own = {*(end.statement for end in self.sums), *(s for s in self.needed.values() if s)}
+        outside = any(user not in own for user in self.users.get(v, ()))
+        return outside or v in self.results
 
     def _is_full(self, v: Value) -> bool:
         s = self.made.get(v)
@@ -178,32 +296,36 @@ class _Region:
     def program_of(self) -> Program:
         """The program with the loop, and another one for the rows that are left over."""
         whole, rest = divmod(self.count, self.rows)
-        state = {s: self._begin(s) for s in self.ends}
-        new = list(state.values())
-        finals: dict[Statement, Value] = {s: begin.output for s, begin in state.items()}
+        new = [end.begin() for end in self.sums]
+        finals = [s.output for s in new]
+        parts: dict[Value, list[Value]] = {v: [] for v in self.leaves}
         for start, length, rows in ((0, whole, self.rows), (whole * self.rows, 1, rest)):
             if rows:
                 loop = _Loop(self, rows)
                 before, repeat = loop.written(finals, start, length)
                 new += [*before, repeat]
-                finals = dict(zip(self.ends, repeat.outputs, strict=False))
+                finals = list(repeat.outputs[: len(finals)])
+                leaves = zip(self.leaves.items(), repeat.outputs[len(finals) :], strict=True)
+                for (v, axis), piece in leaves:
+                    parts[v].append(_in_a_row(new, piece, axis))
         by = {}
-        for s, final in finals.items():
-            if final.dtype != s.output.dtype:
-                new.append(statement(astype, final, s.output.dtype))
+        for end, final in zip(self.sums, finals, strict=True):
+            out = end.statement.output
+            if final.dtype != out.dtype:
+                new.append(statement(astype, final, out.dtype))
                 final = new[-1].output
-            by[s.output] = final
+            by[out] = final
+        for v, pieces in parts.items():
+            if len(pieces) > 1:
+                new.append(statement(np.concatenate, tuple(pieces), axis=self.leaves[v]))
+            by[v] = new[-1].output if len(pieces) > 1 else pieces[0]
         return self._with(new, by)
-
-    def _begin(self, s: Statement) -> Statement:
-        """What a sum begins with."""
-        out = s.output
-        return statement(full, out.shape, _identity(s, out.dtype), _kept_as(s))
 
     def _with(self, new: list[Statement], by: dict[Value, Value]) -> Program:
         """The program with new statements, after all that do not depend on what they make."""
         program = copy.copy(self.program)
         program.constants = dict(program.constants)
+        ends = {self.made[v] for v in by}
         after = set(by)
         early: list[Statement] = []
         late: list[Statement] = []
@@ -211,33 +333,38 @@ class _Region:
             depends = any(v in after for v in s.inputs)
             if depends:
                 after.update(s.outputs)
-            if s not in self.ends:
+            if s not in ends:
                 (late if depends else early).append(s)
         program.statements = [*early, *new, *late]
         program.substitute(by)
         return dead(program)
 
 
+def _in_a_row(new: list[Statement], blocks: Value, axis: int) -> Value:
+    """The rows of blocks that were made one after the other, along an axis."""
+    rest = [k for k in range(len(blocks.shape)) if k]
+    if axis:
+        new.append(statement(np.transpose, blocks, (*rest[:axis], 0, *rest[axis:])))
+        blocks = new[-1].output
+    shape = blocks.shape
+    merged = (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])
+    new.append(statement(np.reshape, blocks, merged))
+    return new[-1].output
+
+
 def _kind(s: Statement) -> Any:
     return "map" if is_elementwise(s.function) else s.function
 
 
-def _kept_as(s: Statement) -> np.dtype[Any]:
-    """The dtype of a sum under way."""
-    dtype = s.output.dtype
-    narrow = s.function is np.sum and dtype.kind in "fc"
-    return np.result_type(dtype, np.float64) if narrow else dtype
-
-
-def _identity(s: Statement, dtype: np.dtype[Any]) -> Any:
+def _identity(combine: Any, dtype: np.dtype[Any]) -> Any:
     """What changes nothing when it is combined with others."""
-    if s.function in (np.max, np.min):
-        lowest = s.function is np.max
+    if combine in (np.maximum, np.minimum):
+        lowest = combine is np.maximum
         if dtype.kind == "f":
             return -np.inf if lowest else np.inf
         limits = np.iinfo(dtype)
         return limits.min if lowest else limits.max
-    return dtype.type(REDUCED_BY[s.function].identity).item()
+    return dtype.type(combine.identity).item()
 
 
 class _Asked:
@@ -277,9 +404,10 @@ class _Loop(_Asked):
         self.own: set[Value] = set()
         self.xs: dict[Rows, Value] = {}
         self.around: dict[Value, Value] = {}
+        self.laid: dict[Value, Value] = {}
 
     def written(
-        self, inits: dict[Statement, Value], start: int, length: int
+        self, inits: list[Value], start: int, length: int
     ) -> tuple[list[Statement], Statement]:
         """The loop over so many blocks from a row on; before it, what it reads of each array."""
         region, body = self.region, self.body
@@ -288,23 +416,25 @@ class _Loop(_Asked):
             region.needed.items(), key=lambda item: number[item[1]] if item[1] else -1
         ):
             self.known[v, axis] = self._rows(v, axis, s)
-        states = {s: self._input(init.shape, init.dtype) for s, init in inits.items()}
-        news = {}
-        for s, axis in region.ends.items():
-            part = self(s.function, self.of(s.args[0], axis), **s.kwargs)
-            if part.dtype != states[s].dtype:
-                part = self(astype, part, states[s].dtype)
-            news[s] = self(REDUCED_BY[s.function], states[s], part)
+        states = [self._input(init.shape, init.dtype) for init in inits]
+        news = []
+        for end, state in zip(region.sums, states, strict=True):
+            part = end.part(self)
+            if part.dtype != state.dtype:
+                part = self(astype, part, state.dtype)
+            news.append(self(end.combine, state, part))
         index = self._input((), np.int64)
-        body.inputs = [index, *states.values(), *self.xs.values(), *self.around.values()]
-        body.updates = {states[s]: news[s] for s in states}
+        body.inputs = [index, *states, *self.xs.values(), *self.around.values()]
+        body.updates = dict(zip(states, news, strict=True))
+        body.outputs = [self.known[rows] for rows in region.leaves.items()]
         before: list[Statement] = []
         blocks = [self._blocks(before, v, axis, start, length) for v, axis in self.xs]
         repeat = Repeat(body, length, False, len(states), len(blocks))
-        outputs = tuple(Value(v.shape, v.dtype) for v in states.values())
-        args = (*inits.values(), *blocks, *self.around)
-        first = next(iter(region.ends))
-        return before, Statement(repeat, args, {}, outputs, first.code, first.at)
+        rows = [Value((length, *v.shape), v.dtype) for v in body.outputs]
+        outputs = (*(Value(v.shape, v.dtype) for v in states), *rows)
+        args = (*inits, *blocks, *self.around)
+        line = next(s for s in region.needed.values() if s)
+        return before, Statement(repeat, args, {}, outputs, line.code, line.at)
 
     def _blocks(
         self, before: list[Statement], v: Value, axis: int, start: int, length: int
@@ -346,6 +476,11 @@ class _Loop(_Asked):
         """A value of the body, or what the body calls one from around it."""
         if v in self.own:
             return v
+        s = self.region.made.get(v)
+        if s is not None and s.function in LAYOUTS:  # it costs nothing inside, and may outside
+            if v not in self.laid:
+                self.laid[v] = self(s.function, *s.args, **s.kwargs)
+            return self.laid[v]
         if v not in self.around:
             self.around[v] = Value(v.shape, v.dtype, v.weak)
         return self.around[v]

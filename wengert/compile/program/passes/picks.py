@@ -186,5 +186,5 @@ MOVES: dict[Any, Callable[[Pick, Statement, int], Any]] = {
     view: _viewed,
     np.concatenate: _joined,
     np.broadcast_to: _repeated,
-    **dict.fromkeys(REDUCED_BY, _reduced),
+    **dict.fromkeys((*REDUCED_BY, np.argmin, np.argmax), _reduced),
 }
