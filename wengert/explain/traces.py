@@ -10,6 +10,7 @@ from `notation.py`.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -218,18 +219,17 @@ class View:
     seen: int
 
 
-class Traced(np.lib.mixins.NDArrayOperatorsMixin):
+class Traced(ArrayMethods):
     """An array that writes down what is done with it: at present the value v[index] of a trace.
 
     A write makes a step, whose result the array is from then on, and so is what it looks into.
     Without an index it is a constant, made to be filled.
     """
 
-    __array_priority__ = 500
-    __hash__ = None  # type: ignore[assignment]  # == compares values, as for any array
+    kind = property(operator.attrgetter("trace"))
 
     def __init__(self, trace: Trace, index: int | None, array: Any = None) -> None:
-        self.trace = self.kind = trace
+        self.trace = trace
         self.view: View | None = None
         self._index = index
         self._made = array
@@ -299,28 +299,14 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return self.value.ndim
 
     @property
-    def size(self) -> int:
-        return self.value.size
-
-    @property
     def dtype(self) -> np.dtype[Any]:
         return self.value.dtype
-
-    @property
-    def T(self) -> Any:
-        return np.transpose(self)
-
-    def __len__(self) -> int:
-        return len(self.value)
 
     def __repr__(self) -> str:
         return f"{variable(self.index)} = {number(self.value)}"
 
     def __getitem__(self, index: Any) -> Any:
         return getitem(self, index)
-
-    def __iter__(self) -> Any:
-        return (self[i] for i in range(len(self)))
 
     def __bool__(self) -> bool:
         return bool(self.value)
@@ -341,9 +327,6 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
     __int__ = __index__ = __complex__ = item = tolist = __float__
 
-    __array_ufunc__: Any = ArrayMethods.__array_ufunc__
-    __array_function__: Any = ArrayMethods.__array_function__
-
     def __getattr__(self, name: str) -> Any:
         # Tensor's methods: a Tensor can hold any kind of array, also this one.
         if name.startswith("_") or not hasattr(Tensor, name):
@@ -352,11 +335,11 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def _in_place(name: str) -> Any:
-    operator = getattr(np.lib.mixins.NDArrayOperatorsMixin, f"__{name}__")
+    combine = getattr(ArrayMethods, f"__{name}__")
 
     def method(self: Traced, other: Any) -> Any:
         """x += y: into an array; of a number it makes another one."""
-        result = operator(self, other)
+        result = combine(self, other)
         if not self.ndim or not isinstance(result, Traced):
             return result
         self._check_writable()
