@@ -128,7 +128,7 @@ class _Recorder:
             getattr(package, name)
         for owner in (package, functional, Tensor):
             for name, function in list(vars(owner).items()):
-                if isinstance(function, FunctionType) and _is_operation(owner, name):
+                if isinstance(function, FunctionType) and _is_operation(name):
                     self.replace(owner, name, self.timed(function, _shown(name)))
         for owner, name in ((Tensor, "backward"), (autograd, "backward"), (autograd, "grad")):
             self.replace(owner, name, self.swept(vars(owner)[name], name))
@@ -264,7 +264,7 @@ def _subclasses(kind: type) -> list[type]:
     return [kind, *itertools.chain.from_iterable(map(_subclasses, children))]
 
 
-def _is_operation(owner: Any, name: str) -> bool:
+def _is_operation(name: str) -> bool:
     """Whether a name means something that takes time: no questions about a tensor, no settings."""
     if name.startswith("__"):
         return name in _OPERATORS

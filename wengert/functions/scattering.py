@@ -258,7 +258,7 @@ def _neutral(reduce: str, dtype: Any) -> Any:
     return lowest if reduce == _AMAX else highest
 
 
-def _rows(input: Tensor, axis: int, places: Any) -> tuple[Any, ...]:
+def _rows(axis: int, places: Any) -> tuple[Any, ...]:
     return (_FULL,) * axis + (np.atleast_1d(places),)
 
 
@@ -283,7 +283,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
             f"{list(source.shape)} and {places.size} indices"
         )
     source = source if alpha == 1 else source * alpha
-    return input + _add_at(source, _rows(input, axis, places), tuple(input.shape))
+    return input + _add_at(source, _rows(axis, places), tuple(input.shape))
 
 
 @takes_out
@@ -294,7 +294,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Tensor:
         return _lifted(index_copy, input, dim, index, source)
     one_dtype("index_copy", (input, source))
     axis, places = check_index("index_copy", input, dim, index)
-    return _put(input, _rows(input, axis, places), value_for(source, input))
+    return _put(input, _rows(axis, places), value_for(source, input))
 
 
 @told

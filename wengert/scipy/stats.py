@@ -431,7 +431,7 @@ nbinom = Family(
 class _Normals(_Distribution):
     """The normal distribution of vectors."""
 
-    def _whitened(self, mean: Any, cov: Any, dim: int, singular: bool) -> tuple[Any, Any, int]:
+    def _whitened(self, cov: Any, dim: int, singular: bool) -> tuple[Any, Any, int]:
         """(mean, a matrix W with W W^T = cov^-1 or its pseudo-inverse, log det cov, rank)."""
         cov = _floating(cov)
         if len(cov.shape) < 2:
@@ -458,7 +458,7 @@ class _Normals(_Distribution):
         dim = shapes[0] if shapes else (x.shape[-1] if x.shape else 1)
         x = np.reshape(x, (*x.shape, 1)) if dim == 1 and x.shape[-1:] != (1,) else x
         away = x if mean is None else x - mean
-        half, log_det, rank = self._whitened(mean, cov, dim, allow_singular)
+        half, log_det, rank = self._whitened(cov, dim, allow_singular)
         z = np.matmul(away, half)
         return -np.sum(z * z, axis=-1) / 2 - (rank * _LOG_2PI + log_det) / 2
 
@@ -470,7 +470,7 @@ class _Normals(_Distribution):
         """log det(2 pi e cov) / 2."""
         cov = _floating(cov)
         dim = cov.shape[-1] if len(cov.shape) > 1 else np.shape(mean)[-1] if mean is not None else 1
-        _, log_det, rank = self._whitened(mean, cov, dim, True)
+        _, log_det, rank = self._whitened(cov, dim, True)
         return (rank * (_LOG_2PI + 1) + log_det) / 2
 
 

@@ -606,7 +606,7 @@ class Numbers:
             rest = given[place:]
             if rest:
                 kwargs["dtype"] = rest[0]
-            size = _drawn_shape(size, given[:place], level)
+            size = _drawn_shape(size, given[:place])
             given = [_raw_of(x, len(size), level) for x in given[:place]]
             return BatchedArray(draw(*given, size=(level.size, *size), **kwargs), level)
 
@@ -634,7 +634,7 @@ def _drawn_singly(level: Level, method: str, draw: Any, args: Any, kwargs: Any) 
     return None if shuffled else BatchedArray(np.stack(draws), level)
 
 
-def _drawn_shape(size: Any, parameters: list[Any], level: Level) -> tuple[int, ...]:
+def _drawn_shape(size: Any, parameters: list[Any]) -> tuple[int, ...]:
     if size is None:
         return np.broadcast_shapes(*(np.shape(p) for p in parameters))
     try:

@@ -32,7 +32,7 @@ from wengert.compile.llvm.library.windows import (
     store,
 )
 from wengert.compile.llvm.machine.control import along, nest, repeat
-from wengert.compile.llvm.machine.values import number
+from wengert.compile.llvm.machine.lanes import Lanes, where
 from wengert.compile.plan.plan import Call
 from wengert.rules import convolution as rules
 
@@ -374,23 +374,18 @@ class _Spreading:
     ) -> list[Any]:
         """`gs` at the first place that holds the maximum, or NaN if that is one; else zero."""
         assert self.condition is not None
-        b, lanes = v.builder, self.lanes
-        source = _first(v, self.pool, self.condition.strides, read[0], at, lanes)
-        most = self._of_windows(v, 2, read[1], at, used)
-        some_nan = b.fcmp_unordered("uno", most, most)
-        waiting = number(some_nan.type, 1)
+        lanes, strides = self.lanes, self.condition.strides
+        source = _first(v, self.pool, strides, read[0], at, lanes)
+        most = Lanes(v.builder, self._of_windows(v, 2, read[1], at, used))
+        waiting = most.is_nan().full(1)
         shares = []
         for place in _places(self.pool):
-            pixels = _pixels(v, self.pool, self.condition.strides, source, place, (lanes, used))
-            hit = b.or_(
-                b.fcmp_ordered("==", pixels, most),
-                b.and_(some_nan, b.fcmp_unordered("uno", pixels, pixels)),
-            )
-            hit = b.and_(hit, waiting)
-            waiting = b.xor(hit, waiting)
+            pixels = most.new(_pixels(v, self.pool, strides, source, place, (lanes, used)))
+            hit = (pixels.equals(most) | (most.is_nan() & pixels.is_nan())) & waiting
+            waiting = hit ^ waiting
             # A product, as the eager function has it, and not a choice: inf * 0 is NaN. Adding zero
             # keeps -1 * 0 from leaving a negative one.
-            won = b.select(hit, number(gs.type, 1), v.zero(lanes))
+            won = where(hit, most.full(1.0), 0.0).value
             shares.append(v.multiply_add(gs, won, v.zero(lanes)))
         return shares
 

@@ -20,6 +20,7 @@ from llvmlite import ir
 from wengert.compile.llvm.machine import host
 from wengert.compile.llvm.machine.control import Merge, counting, loop
 from wengert.compile.llvm.machine.functions import call, internal
+from wengert.compile.llvm.machine.lanes import Lanes
 from wengert.compile.llvm.machine.scratch import stack
 from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID, B, V
 from wengert.history import forks, threads
@@ -96,15 +97,15 @@ class _Words:
         at.type = POINTER  # llvmlite gives it a type that knows its contents
         return at
 
-    def get(self, b: B, word: int) -> V:
-        return b.load_atomic(self.at(b, word), "acquire", 8)
+    def get(self, b: B, word: int) -> Lanes:
+        return Lanes(b, b.load_atomic(self.at(b, word), "acquire", 8))
 
     def put(self, b: B, word: int, value: V) -> None:
         b.store_atomic(value, self.at(b, word), "release", 8)
 
-    def add(self, b: B, word: int, value: int) -> V:
+    def add(self, b: B, word: int, value: int) -> Lanes:
         """Add to a word; what it was before."""
-        return b.atomic_rmw("add", self.at(b, word), I64(value), "acq_rel")
+        return Lanes(b, b.atomic_rmw("add", self.at(b, word), I64(value), "acq_rel"))
 
 
 def _do(b: B, pool: _Words, name: str, *words: int) -> None:
@@ -118,8 +119,8 @@ def _work(module: ir.Module, pool: _Words) -> ir.Function:
     task, addresses, parts = function.args
     with loop(b) as takes:
         k = pool.add(b, NEXT, 1)
-        takes.while_(b.icmp_signed("<", k, parts))
-        _called(b, task, addresses, k)
+        takes.while_((k < k.new(parts)).value)
+        _called(b, task, addresses, k.value)
         pool.add(b, DONE, 1)
         takes.again()
     b.ret_void()
@@ -136,37 +137,36 @@ def _worker(module: ir.Module, pool: _Words, work: ir.Function) -> ir.Function:
     """
     function, b = internal(module, "worker", POINTER, [POINTER])
     _refuse_signals(b)
-    told = b.ptrtoint(function.args[0], I64)
-    mine = b.and_(told, I64(0xFFFF))
+    told = Lanes(b, b.ptrtoint(function.args[0], I64))
+    mine = told & 0xFFFF
     generation = Merge(b, "generation")
-    generation.come([b.lshr(told, I64(16))])
+    generation.come([(told >> 16).value])
     (seen,) = generation.begin()
     with loop(b, I64(0)) as awake:
-        (tries,) = awake.carried
-        awake.while_(b.icmp_signed("==", pool.get(b, GENERATION), seen))
-        awake.while_(b.icmp_signed("<", tries, I64(AWAKE)))
-        awake.again(b.add(tries, I64(1)))
+        tries = Lanes(b, *awake.carried)
+        awake.while_(pool.get(b, GENERATION).equals(tries.new(seen)).value)
+        awake.while_((tries < AWAKE).value)
+        awake.again((tries + 1).value)
     _do(b, pool, "pthread_mutex_lock", LOCK)
     with loop(b) as looks:
         now = pool.get(b, GENERATION)
-        looks.while_(b.icmp_signed("==", now, seen))
+        looks.while_(now.equals(now.new(seen)).value)
         _do(b, pool, "pthread_cond_wait", CONDITION, LOCK)
         looks.again()
-    wanted = b.icmp_signed("<", mine, b.sub(pool.get(b, WANTED), I64(1)))
-    with b.if_else(wanted) as (works, passes):
+    with b.if_else((mine < pool.get(b, WANTED) - 1).value) as (works, passes):
         with works:
             # Noted under the lock: no other work begins before this worker has left this one.
             pool.add(b, ACTIVE, 1)
             task, addresses = (
-                b.inttoptr(pool.get(b, word), POINTER) for word in (FUNCTION, ADDRESSES)
+                b.inttoptr(pool.get(b, word).value, POINTER) for word in (FUNCTION, ADDRESSES)
             )
-            parts = pool.get(b, PARTS)
+            parts = pool.get(b, PARTS).value
             _do(b, pool, "pthread_mutex_unlock", LOCK)
             b.call(work, [task, addresses, parts])
             pool.add(b, ACTIVE, -1)
         with passes:
             _do(b, pool, "pthread_mutex_unlock", LOCK)
-    generation.come([now])
+    generation.come([now.value])
     generation.close()
     return function
 
@@ -183,9 +183,8 @@ def _run(module: ir.Module, pool: _Words, work: ir.Function, worker: ir.Function
     function, b = internal(module, NAME, VOID, [POINTER, POINTER, I64])
     function.linkage = ""  # all modules call it
     task, addresses, parts = function.args
-    many = b.icmp_signed(">", pool.get(b, WANTED), I64(1))
     alone = Merge(b, "alone")
-    alone.come(unless=many)
+    alone.come(unless=(pool.get(b, WANTED) > 1).value)
     taken = b.cmpxchg(pool.at(b, BUSY), I64(0), I64(1), "acq_rel", "acquire")
     alone.come(unless=b.extract_value(taken, 1))
     _start(b, pool, worker)
@@ -209,13 +208,13 @@ def _start(b: B, pool: _Words, worker: ir.Function) -> None:
     thread = stack(b, I64)
     with loop(b) as missing:
         started = pool.get(b, STARTED)
-        missing.while_(b.icmp_signed("<", started, b.sub(pool.get(b, WANTED), I64(1))))
-        told = b.or_(b.shl(pool.get(b, GENERATION), I64(16)), started)
+        missing.while_((started < pool.get(b, WANTED) - 1).value)
+        told = b.inttoptr((pool.get(b, GENERATION) << 16 | started).value, POINTER)
         null, code = ir.Constant(POINTER, None), b.inttoptr(b.ptrtoint(worker, I64), POINTER)
-        failed = call(b, "pthread_create", I32, [thread, null, code, b.inttoptr(told, POINTER)])
-        missing.while_(b.icmp_signed("==", failed, I32(0)))
+        failed = Lanes(b, call(b, "pthread_create", I32, [thread, null, code, told]))
+        missing.while_(failed.equals(0).value)
         call(b, "pthread_detach", I32, [b.load(thread, typ=I64)])
-        pool.put(b, STARTED, b.add(started, I64(1)))
+        pool.put(b, STARTED, (started + 1).value)
         missing.again()
 
 
@@ -223,7 +222,7 @@ def _publish(b: B, pool: _Words, task: V, addresses: V, parts: V) -> None:
     """Say what is to be done, once all workers have left what was done before."""
     with loop(b) as waits:
         _do(b, pool, "pthread_mutex_lock", LOCK)
-        waits.while_(b.icmp_signed("!=", pool.get(b, ACTIVE), I64(0)))
+        waits.while_(pool.get(b, ACTIVE).differs(0).value)
         _do(b, pool, "pthread_mutex_unlock", LOCK)
         call(b, "sched_yield", I32, [])
         waits.again()
@@ -240,11 +239,11 @@ def _publish(b: B, pool: _Words, task: V, addresses: V, parts: V) -> None:
 def _wait(b: B, pool: _Words, parts: V) -> None:
     """Until all parts are done that others have taken."""
     with loop(b, I64(0)) as spins:
-        (tries,) = spins.carried
-        spins.while_(b.icmp_signed("!=", pool.get(b, DONE), parts))
-        with b.if_then(b.icmp_signed(">=", tries, I64(SPINS))):
+        tries = Lanes(b, *spins.carried)
+        spins.while_(pool.get(b, DONE).differs(tries.new(parts)).value)
+        with b.if_then((tries >= SPINS).value):
             call(b, "sched_yield", I32, [])
-        spins.again(b.add(tries, I64(1)))
+        spins.again((tries + 1).value)
 
 
 def _begin(module: ir.Module, pool: _Words) -> None:

@@ -205,7 +205,7 @@ class _NestWriter:
         self.falling = falling(nest.operations)
         self.past = past  # stores that are not to be kept in the caches
         self.far = from_afar(nest, parts)
-        self.windows = neighbours(nest, self.plan.wide, self.plan.level)
+        self.windows = neighbours(nest, self.plan.level)
         self.read: dict[int, list[V]] = {}  # by load: what was read together with another
         self.now: tuple[Collection[int], int, int] = ((), 0, 0)  # see `_is_now`
         self.tile_row: V = I64(0)
@@ -280,7 +280,7 @@ class _NestWriter:
 
     def _pass(self, phase: Phase) -> None:
         """One pass over a row: its reductions become values of the row."""
-        steps = self._steps(phase)
+        steps = self._steps()
         accumulators = {k: self._accumulator(k, steps) for k in phase.reduces}
         if 0 not in self.nest.extents[self.nest.outer :]:
             with self._scope():
@@ -333,7 +333,7 @@ class _NestWriter:
         op = self.operations[stream.maximum]
         assert isinstance(op, Reduce)
         top = RunningMaximum(b, op.dtype, self.lanes)
-        running = {k: self._accumulator(k, self._steps(second)) for k in second.reduces}
+        running = {k: self._accumulator(k, self._steps()) for k in second.reduces}
 
         def body() -> None:
             self._compute(depth + 1, first.needed, passed, first)
@@ -680,7 +680,7 @@ class _NestWriter:
         block = self.nest.lanes * self.nest.jam
         return -(-extent // block) if depth == self.nest.vector else extent
 
-    def _steps(self, phase: Phase) -> int:
+    def _steps(self) -> int:
         steps = 1
         for depth in range(self.nest.outer, len(self.nest.extents)):
             steps *= self._trips(depth)

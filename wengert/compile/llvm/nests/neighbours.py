@@ -23,7 +23,7 @@ FEWEST = 2
 Window = tuple[int, ...]  # operations, in the order of their offsets
 
 
-def neighbours(nest: Nest, wide: Sequence[bool], levels: Sequence[int]) -> dict[int, Window]:
+def neighbours(nest: Nest, levels: Sequence[int]) -> dict[int, Window]:
     """The window of each operation that is in one.
 
     The elements that a window reads lie within as many as there are lanes. Those that it writes are
@@ -34,7 +34,7 @@ def neighbours(nest: Nest, wide: Sequence[bool], levels: Sequence[int]) -> dict[
     reads: dict[object, list[int]] = {}
     writes: dict[object, list[int]] = {}
     for k, op in enumerate(nest.operations):
-        if isinstance(op, Load | Store) and k not in nest.packed and _strides(nest, op, wide):
+        if isinstance(op, Load | Store) and k not in nest.packed and _strides(nest, op):
             rows = reads if isinstance(op, Load) else writes
             access = op.access
             rows.setdefault((access.buffer, access.strides, levels[k]), []).append(k)
@@ -45,7 +45,7 @@ def neighbours(nest: Nest, wide: Sequence[bool], levels: Sequence[int]) -> dict[
     return {k: window for window in windows if len(window) >= FEWEST for k in window}
 
 
-def _strides(nest: Nest, op: Load | Store, wide: Sequence[bool]) -> bool:
+def _strides(nest: Nest, op: Load | Store) -> bool:
     """Whether each lane has a row of its own. A gather is read as fast by the processor itself."""
     dtype = dtype_of(op, nest.operations)
     if dtype.itemsize not in (4, 8) or dtype.kind not in "fiu":
