@@ -90,6 +90,8 @@ def a_gradient(o: Any) -> None:
 
 
 ASKED: dict[str, Any] = {
+    "whether it requires grad": (lambda o, x: x * (2 + o.t.requires_grad), lambda o: o.t.requires_grad_(False)),
+    "whether it is a leaf": (lambda o, x: x * (2 + o.t.is_leaf), lambda o: setattr(o, "t", o.t * 1)),
     "its shape": (lambda o, x: x * o.t.shape[0], lambda o: setattr(o.t, "data", wg.ones(1))),
     "its length": (lambda o, x: x * len(o.t), lambda o: setattr(o.t, "data", wg.ones(1))),
     "how many axes it has": (lambda o, x: x * o.t.ndim, lambda o: setattr(o.t, "data", wg.ones(1, 1))),
@@ -135,6 +137,44 @@ def test_an_array_that_only_decides_is_asked_at_each_call() -> None:
         for n in (3, 3, 3, 4, 4, 3):
             o.a = np.ones(n)
             seen.append(noted(f(numbers(1, 2))))
+        return seen
+
+    same(story)
+
+
+class Raising:
+    n = 0
+
+    @property
+    def half(self) -> float:
+        if self.n % 3 == 1:
+            raise AttributeError("half")
+        if self.n % 3 == 2:
+            raise ValueError("half")
+        return 2.0
+
+
+def of_class(o: Any) -> int:
+    try:
+        return int(o.half)
+    except AttributeError:
+        return 5
+    except ValueError:
+        return 7
+
+
+@pytest.mark.parametrize(
+    "ask", [of_class, lambda o: getattr(o, "half", 3), lambda o: 4 + hasattr(o, "half")]
+)
+def test_what_raises_another_error_when_it_is_asked_again_is_asked_by_the_function(
+    ask: Any,
+) -> None:
+    # Whether there was such an attribute was asked at each call, and that raised a property's error.
+    def story(compile: Any) -> list[Any]:
+        o = Raising()
+        f, seen = compile(lambda x: x * ask(o)), []
+        for o.n in (0, 1, 2, 0, 1, 2, 2, 0):
+            seen.append(caught(f, numbers(1)))
         return seen
 
     same(story)

@@ -590,3 +590,49 @@ def test_what_is_kept_and_replaced_before_the_end_has_no_part_in_the_derivative(
         return seen
 
     same(story)
+
+
+REPLACED = [
+    "v = w.grad; w.grad = None; return x * v",
+    "v = w.grad; w.grad = x.detach() * 7; return x * v",
+    "v = w.grad; w.grad = wg.flip(v, (0,)) * 2; return x * wg.sort(v)[0]",
+    "v = w.grad.clone(); w.grad.zero_(); return x * v",
+    "(w * 2).sum().backward(); v = w.grad * 1; w.grad = None; return x * v",
+    "((w * x.detach()) ** 2).sum().backward(); w.data -= 0.1 * w.grad; w.grad = None; return x * 1",
+]
+
+
+@pytest.mark.parametrize("body", REPLACED)
+def test_a_gradient_that_a_call_reads_and_replaces_is_what_it_was_for_the_derivative(
+    body: str,
+) -> None:
+    # The node took what was there after the call: nothing, or the next gradient in its memory.
+    def story(compile: Any) -> list[Any]:
+        m = module(f"w = wg.ones(2, requires_grad=True)\ndef f(x): {body}")
+        f, seen = compile(m.f), []
+        for k in range(4):
+            x, m.w.grad = numbers(1, 2, requires_grad=True), wg.ones(2) * (k + 2)
+            m.w.data = wg.ones(2)
+            result = f(x)
+            m.w.grad = None
+            result.sum().backward()
+            seen += [result.detach(), x.grad]
+        return seen
+
+    same(story)
+
+
+def test_what_a_call_only_writes_may_be_written_again_before_its_derivative() -> None:
+    # The backward program had all that the forward one writes among its inputs.
+    def story(compile: Any) -> list[Any]:
+        w = wg.ones(2)
+        f, seen = compile(lambda x: (w.add_(1), x * 2)[1]), []
+        for _ in range(4):
+            x = numbers(1, 2, requires_grad=True)
+            result = f(x)
+            w.add_(1)
+            result.sum().backward()
+            seen += [w.clone(), x.grad]
+        return seen
+
+    same(story)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from wengert.compile.backend import backend
@@ -18,7 +18,7 @@ from wengert.compile.program.budget import COUNTS, lighter
 from wengert.compile.program.operations import anew
 from wengert.compile.program.partition import Parts, partition
 from wengert.compile.program.passes import finish
-from wengert.compile.program.program import Program
+from wengert.compile.program.program import Program, Value
 from wengert.compile.trace.captured import Captured, Joint
 
 
@@ -70,10 +70,10 @@ def memory_of(program: Program, joint: Joint | None) -> int:
     return kept + taken(*(plan(finish(p), backend()) for p in (parts.forward, parts.backward)))
 
 
-def cut(program: Program, joint: Joint) -> Parts:
+def cut(program: Program, joint: Joint, replaced: Collection[Value] = ()) -> Parts:
     """A program whose last outputs are gradients, as the parts that are run at different times."""
     gradients = program.outputs[len(program.outputs) - len(joint.leaves) :]
-    return partition(program, gradients, joint.cotangents)
+    return partition(program, gradients, joint.cotangents, replaced)
 
 
 def fitted(captured: Captured, budget: int) -> tuple[Program, Memory]:

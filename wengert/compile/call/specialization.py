@@ -30,6 +30,7 @@ from wengert.compile.trace.world.places import (
     history_of,
     is_number,
     is_outside,
+    key_of,
     same,
 )
 from wengert.history.node import SharedCell
@@ -76,7 +77,7 @@ class Specialization:
             program, self.memory = fitted(captured, owner.memory)
             captured.program = program
         if self.joint is not None:
-            parts = cut(program, self.joint)
+            parts = cut(program, self.joint, captured.replaced())
             program = captured.program = parts.forward
             places = [captured.places[v] for v in (*parts.read, *program.inputs)]
             self.fetched = [p for p in dict.fromkeys(places) if not isinstance(p, Argument | Known)]
@@ -88,8 +89,9 @@ class Specialization:
             self.likes = self.joint.cotangents
         self.results = len(program.outputs) - (len(parts.saved) if self.joint else 0)
         self.read = [(value, captured.places[value]) for value in program.inputs]
+        inputs = {key_of(place): value for value, place in self.read}
         program.replacing = {
-            w.number
+            w.number: inputs.get(key_of(w.place))
             for w in captured.writes
             if isinstance(w.place, Gradient) and w.number is not None
         }
@@ -154,7 +156,7 @@ class Specialization:
             varies = varies and before.startswith(f"{type(x).__name__} ")
             if now != before and not varies and not self._is_between(Argument(i), x):
                 return f"argument {i} was {before}, and is {now}"
-        return "the grad mode or the default dtype changed"
+        return "which arguments share memory, the grad mode or the default dtype changed"
 
     def overlap(self, flat: list[Any]) -> bool:
         """Whether something that the program writes overlaps with something else that it uses."""

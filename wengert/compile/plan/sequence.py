@@ -92,7 +92,9 @@ class _Ordering:
                 readers = self.readers.get(program.inputs[goal[1]], set())
                 self._write_over(value, goal, writers[goal], readers)
             elif goal[0] == "output" and goal[1] in program.replacing:
-                self._write_over(value, goal, writers[goal], set())
+                before = program.replacing[goal[1]]
+                readers = self.readers.get(before, set()) if before is not None else set()
+                self._write_over(value, goal, writers[goal], readers)
 
     def _computed_at(self, value: Value, goal: Goal) -> Value:
         """What is computed for a result: for a new array that is seen in another shape or order,

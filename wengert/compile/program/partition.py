@@ -7,6 +7,7 @@ what is only another view of a saved value, or a cast of it, is made again.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,14 +43,22 @@ class Parts:
     saved: list[Value]
 
 
-def partition(joint: Program, gradients: list[Value], cotangents: list[Value]) -> Parts:
-    """Cut a program whose outputs are results followed by `gradients`."""
+def partition(
+    joint: Program,
+    gradients: list[Value],
+    cotangents: list[Value],
+    replaced: Collection[Value] = (),
+) -> Parts:
+    """Cut a program whose outputs are results followed by `gradients`.
+
+    Where the inputs that are `replaced` lie there is something else after the call.
+    """
     results = joint.outputs[: len(joint.outputs) - len(gradients)]
     makers = {v: s for s in joint.statements for v in s.outputs}
     now, then = _acting(joint, cotangents)
     asked = [v for s in now for v in s.inputs]
     first = {*now, *_ancestors([*results, *asked, *joint.updates.values()], makers)}
-    overwritten = set(joint.updates)
+    overwritten = {*joint.updates, *replaced}
     available = {*joint.inputs, *joint.constants} - overwritten
     later = set(then)
     saved: dict[Value, None] = {}
@@ -67,9 +76,8 @@ def partition(joint: Program, gradients: list[Value], cotangents: list[Value]) -
         later.add(maker)
         pending += maker.inputs
     order = [s for s in joint.statements if s in first]
-    forward = _program(joint, order, [*results, *saved])
-    forward.updates = joint.updates
-    backward = _program(joint, [s for s in joint.statements if s in later], gradients)
+    forward = _program(joint, order, [*results, *saved], joint.updates)
+    backward = _program(joint, [s for s in joint.statements if s in later], gradients, {})
     known = {*saved, *cotangents}
     read = [v for v in backward.inputs if v not in known]
     forward.inputs = [v for v in joint.inputs if v not in cotangents]
@@ -108,12 +116,18 @@ def _ancestors(values: list[Value], makers: dict[Value, Statement]) -> set[State
     return before
 
 
-def _program(joint: Program, statements: list[Statement], outputs: list[Value]) -> Program:
+def _program(
+    joint: Program,
+    statements: list[Statement],
+    outputs: list[Value],
+    updates: dict[Value, Value],
+) -> Program:
     part = Program()
     part.statements = statements
     part.outputs = outputs
-    used = {v for s in statements for v in s.inputs} | set(outputs) | set(joint.updates.values())
-    used |= set(joint.updates)
+    used = {v for s in statements for v in s.inputs} | set(outputs)
+    used.update(*updates.items())
+    part.updates = updates
     part.inputs = [v for v in joint.inputs if v in used]
     part.constants = {v: a for v, a in joint.constants.items() if v in used}
     part.names = joint.names

@@ -152,7 +152,7 @@ class Program:
     `inputs` are read from the caller's memory; `constants` hold arrays known when it was traced;
     `outputs` are handed back; `updates` says which inputs' memory receives which value at the end.
     `replacing` has the numbers of outputs that may be written over what somebody still sees, the
-    gradients of the call before.
+    gradients of the call before; and the inputs that these are, if the program reads them.
     """
 
     def __init__(self) -> None:
@@ -162,7 +162,7 @@ class Program:
         self.statements: list[Statement] = []
         self.outputs: list[Value] = []
         self.updates: dict[Value, Value] = {}
-        self.replacing: set[int] = set()
+        self.replacing: dict[int, Value | None] = {}
 
     def input(self, shape: Shape, dtype: Any, name: str, weak: bool = False) -> Value:
         value = Value(shape, dtype, weak)

@@ -225,6 +225,7 @@ class Capture:
         conditions.settings.check()
         back.updates()
         captured.written += self.outside.written()
+        captured.known += self.outside.known()
         captured.shared += self.outside.shared()
         for level in self.trace.levels:
             level.forget()

@@ -19,6 +19,7 @@ from wengert.compile.trace.world.places import (
     Recorded,
     Write,
     history_of,
+    key_of,
     owners,
 )
 from wengert.errors import WengertError
@@ -58,6 +59,8 @@ class Captured:
     """Gradients, and the arrays of tensors that the function made and that outlive it."""
     written: list[tuple[Place, int]] = field(default_factory=list)
     """The tensors whose versions go up at each call, and by how much."""
+    known: list[Tensor] = field(default_factory=list)
+    """The tensors from outside whose history was looked at."""
     shared: list[tuple[Place, Place]] = field(default_factory=list)
     """Tensors from outside of which the second lies where the first does."""
     effects: list[Put | Did] = field(default_factory=list)
@@ -72,6 +75,11 @@ class Captured:
     """How many iterations the longest loop has."""
     kinds: int = 0
     """How many kinds of blocks it is cut into."""
+
+    def replaced(self) -> set[Value]:
+        """What the program reads where the call puts something else: gradients that it sets."""
+        written = {key_of(write.place) for write in self.writes}
+        return {value for value, place in self.places.items() if key_of(place) in written}
 
     def whole(self) -> Any:
         """All that a call makes: its result, with what it writes into the world if it does."""
@@ -99,10 +107,13 @@ class Captured:
         return list(bases)
 
     def flags(self) -> list[Guard]:
-        """That the tensors from outside which the program reads are recorded as they are now."""
+        """That tensors from outside, which the program reads or the function has asked for their
+        history, are recorded as they are now.
+        """
         places = [place for value, place in self.places.items() if value in self.program.inputs]
         places += [second for _, second in self.shared]
         owners = [p.tensor if isinstance(p, Gradient) else p for p in places]
         known = {id(p.object): p.object for p in owners if isinstance(p, Known)}
+        known |= {id(x): x for x in self.known}
         tensors = [x for x in known.values() if isinstance(x, Tensor)]
         return [Guard(Recorded(Known(x)), history_of(x)) for x in tensors]

@@ -232,6 +232,12 @@ class Outside:
         yield from ((history.begin, history.tensor) for history in self._histories.values())
         yield from ((s.begin, s.tensor) for s in self.passed.stand_ins.values())
 
+    def known(self) -> Iterator[Tensor]:
+        """Tensors from outside, no gradients, whose history decides something: it was looked at."""
+        gradients = {id(entry.before) for entry in self.gradients.values()}
+        tensors = (history.tensor for history in self._histories.values())
+        yield from (x for x in tensors if id(x) not in gradients)
+
     def shared(self) -> Iterator[tuple[Place, Place]]:
         """Tensors that lie where another does, which the program reads for both."""
         for entry in self.tensors.values():
