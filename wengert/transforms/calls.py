@@ -92,7 +92,8 @@ def array_of(leaf: Any, where: Callable[[], str]) -> Any:
     if isinstance(leaf, (bool, int, float, complex)):
         return np.asarray(leaf)
     if hasattr(type(leaf), "__array_function__") and hasattr(leaf, "dtype"):
-        return leaf
+        # What stands for a number is no array yet: Python's numbers raise where arrays are inf.
+        return leaf.astype(leaf.dtype)[...] if _is_scalar(leaf) else leaf
     raise TypeError(
         f"{where()} is {_article(type(leaf).__name__)}, by which nothing can be differentiated: "
         "tensors, NumPy arrays, numbers, and lists, tuples, dicts, named tuples and dataclasses of "

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import alike, module, noted, numbers, told
+from tests.compile.stories import alike, module, noted, numbers, same, told
 from wengert.errors import TracingError
 
 
@@ -86,3 +86,25 @@ def test_settings_that_pass_errors_by_make_no_program_anew() -> None:
             with np.errstate(all=setting):
                 f(numbers(1, 2))
     assert not f.retraces
+
+
+POLES = ["1 / x", "x ** -1.0", "x**1.0 / x", "(1 / x) * 0 + x"]
+DERIVED = [
+    "wg.grad(g)",
+    "wg.value_and_grad(g)",
+    "lambda a: wg.jvp(g, (a,), (1.0,))",
+    "lambda a: wg.vjp(g, a)[1](1.0)",
+    "wg.hessian(g)",
+]
+
+
+@pytest.mark.parametrize("derived", DERIVED)
+@pytest.mark.parametrize("formula", POLES)
+def test_a_number_to_differentiate_by_is_an_array(formula: str, derived: str) -> None:
+    # What stood for it was Python's number still, which raised ZeroDivisionError.
+    def story(compile: Any) -> list[Any]:
+        m = module(f"g = lambda x: {formula}\nf = {derived}")
+        f = compile(m.f)
+        return [noted(f(a)) for a in (1.0, 0.0, 2.0)]
+
+    same(story)
