@@ -13,6 +13,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
+from tests.compile.stories import module
+from wengert.errors import TracingError
 from wengert.nn import functional as F
 
 RANDOM = {
@@ -178,3 +180,22 @@ def test_a_number_that_half_precision_is_compared_with_is_rounded_as_in_eager_mo
         expected = function(x, number)
         assert wg.equal(wg.compile(lambda x, number=number: function(x, number))(x), expected)
         assert wg.equal(wg.compile(function)(x, number), expected)
+
+
+NO_NUMBERS = [
+    "np.frompyfunc(lambda a: a * 2, 1, 1)(A)[0]",
+    "np.frompyfunc(lambda a: (a, a), 1, 2)(A)[0][0]",
+    "(np.place(A, A > 1, [K]), A[1])[1]",
+    "(A.astype(object) * 2)[0]",
+]
+
+
+@pytest.mark.parametrize("made", NO_NUMBERS)
+def test_what_makes_no_numbers_of_what_is_traced_is_refused(made: str) -> None:
+    # Machine code copied objects as if they were numbers, and Python crashed; what a function of
+    # NumPy's without a result writes was lost.
+    m = module(f"A, K = np.ones(3), 2.0\ndef f(x): return x * float({made})")
+    f = wg.compile(m.f)
+    for _ in range(3):
+        with pytest.raises(TracingError, match=r"makes no numbers.*\n.*, line 2"):
+            f(wg.ones(1))

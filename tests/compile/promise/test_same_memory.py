@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import forms, numbers, same, thrice
+from tests.compile.stories import forms, module, noted, numbers, same, same_or_refused, thrice
 from wengert import nn, optim
 from wengert.nn import functional as F
 
@@ -56,6 +56,61 @@ def test_numpy_arguments_given_twice() -> None:
         return [*thrice(f, a, a), f(a, b), f(b, a)]
 
     same(story)
+
+
+@pytest.mark.parametrize("ask", ["x is y", "y is x", "any(a is y for a in [x])"])
+def test_two_arrays_of_one_memory_are_two_objects(ask: str) -> None:
+    # What stood for either was one, so `x is y` held, and `return y` gave x.
+    def story(compile: Any) -> list[Any]:
+        m, a = module(f"def f(x, y): return x * (2 if {ask} else 3), y"), np.arange(3.0)
+        f, seen = compile(m.f), []
+        for x, y in ((a, a), (a, a[:]), (a[:], a[:]), (a, a), (a, a.copy()), (a, a[:])):
+            result, same_one = f(x, y)
+            seen += [noted(result), same_one is y, same_one is x]
+        return seen
+
+    same(story)
+
+
+SHARING = [
+    "x[0], x[1]",
+    "x[:2], x[1:]",
+    "x, x.T",
+    "x[::2], x[1::2]",
+    "x, x + 1",
+    "x, y",
+    "x, x.copy()",
+]
+
+
+@pytest.mark.parametrize("pair", SHARING)
+def test_whether_arrays_share_memory_is_known_or_refused(pair: str) -> None:
+    # All parts of one array were said to, and of two that are given none.
+    def story(compile: Any) -> list[Any]:
+        m, a = (
+            module(f"def f(x, y): return x * (2 if np.shares_memory({pair}) else 3)"),
+            np.ones((3, 3)),
+        )
+        f = compile(m.f)
+        return [noted(f(x, y)) for x, y in ((a, a[:2]), (a, a[:]), (a, a), (a, a.copy()))]
+
+    same_or_refused(story)
+
+
+MEMORY = ["flags.writeable", "flags.owndata", "flags.aligned", "flags['W']", "base is None"]
+
+
+@pytest.mark.parametrize("asked", [*MEMORY, "flags.c_contiguous", "flags['F']"])
+def test_what_an_array_says_of_its_memory_is_known_or_refused(asked: str) -> None:
+    # All arrays could be written, and were nobody's view; what forbade to write it was forgotten.
+    def story(compile: Any) -> list[Any]:
+        m = module(f"def f(x): return x * (2 if x.{asked} else 3)")
+        f, a = compile(m.f), np.arange(6.0)
+        fixed, oblique = np.arange(3.0), np.frombuffer(bytearray(25), "u1")[1:].view("f8")
+        fixed.flags.writeable = False
+        return [noted(f(x)) for x in (np.arange(3.0), a[:3], a[::2], fixed, oblique)]
+
+    same_or_refused(story)
 
 
 def test_an_argument_and_a_view_of_it() -> None:

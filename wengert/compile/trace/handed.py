@@ -263,7 +263,7 @@ class HandedBack:
         for entry in self.outside.tensors.values():
             if entry.now is entry.traced and type(entry.place) is Known:
                 self.bases[entry.traced.storage] = entry.place, entry.tensor._cell
-        for place, traced in self.passed.arrays.values():
+        for place, traced, _ in self.passed.arrays.values():
             self.bases[traced.storage] = place, None
         for passed in self.passed.stand_ins.values():
             if watch.SLOT.__get__(passed.tensor) is passed.traced:
@@ -397,7 +397,7 @@ class HandedBack:
             value = _final(entry.now, entry.traced)
             if value is not origin:
                 updates[origin] = value
-        for _, traced in self.passed.arrays.values():
+        for _, traced, _ in self.passed.arrays.values():
             if traced.storage.value is not traced.storage.origin:
                 updates[traced.storage.origin] = traced.storage.value
         for passed in self.passed.stand_ins.values():

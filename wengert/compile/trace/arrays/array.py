@@ -41,7 +41,7 @@ from wengert.compile.trace.arrays.opaque import (
 )
 from wengert.compile.trace.arrays.operands import BITWISE, common_shape, in_arithmetic, type_of
 from wengert.compile.trace.arrays.scopes import Scope, check_is_inside, writable_now
-from wengert.compile.trace.arrays.storage import Flags, Peek, Step, Storage, written
+from wengert.compile.trace.arrays.storage import Flags, Peek, Step, Storage, unasked, written
 from wengert.dispatch import PLAIN, Function, require, writes
 from wengert.errors import TracingError
 from wengert.history.location import here, is_internal, line_of
@@ -112,6 +112,8 @@ class Trace(Kind):
         if draws and self.drawn_before is not None:
             self.drawn.append(next(self.drawn_before))
             return self.drawn[-1]
+        if not draws and any(np.dtype(dtype).hasobject for _, dtype in results):
+            raise refusals.no_numbers(function)
         outputs = tuple(Value(shape, dtype) for shape, dtype in results)
         if draws:
             self.drawn.append(outputs)
@@ -510,7 +512,6 @@ class TracedArray(ArrayMethods):
 
     __slots__ = ("_scope", "_seen", "_value", "path", "single", "storage", "trace")
     takes_loops = True  # a function that loops over arrays is one statement
-    base = None
     kind = property(operator.attrgetter("trace"))
 
     def __init__(self, trace: Trace, storage: Storage, path: tuple[Step, ...]) -> None:
@@ -629,6 +630,11 @@ class TracedArray(ArrayMethods):
     @property
     def strides(self) -> tuple[int, ...]:
         return self.like.strides
+
+    @property
+    def base(self) -> None:
+        if is_users():
+            raise unasked("base")
 
     @property
     def flags(self) -> Flags:

@@ -69,3 +69,14 @@ def shape_depends(what: str, instead: str) -> TracingError:
 
 class Postponed(Exception):
     """Raised while tracing a step that later ones do not repeat: it has to run eagerly."""
+
+
+def no_numbers(function: Any) -> TracingError:
+    """Machine code has memory for numbers: an object that lies there is freed while it is used, and
+    what returns None has changed its arguments, which nobody sees.
+    """
+    return TracingError(
+        f"{getattr(function, '__name__', function)} makes no numbers of traced values, at\n"
+        f"  {line_of(*here())}\nA compiled function computes numbers, which functions return: what "
+        "holds objects, or is changed in place, it does not know. Do that outside of it."
+    )

@@ -380,9 +380,27 @@ def _result_type(trace: Trace, *operands: Any) -> Any:
     return np.result_type(*kinds)
 
 
-@Trace.means(np.may_share_memory, np.shares_memory)
-def _shares(trace: Trace, a: Any, b: Any, max_work: Any = None) -> bool:
+@Trace.means(np.may_share_memory)
+def _may_share(trace: Trace, a: Any, b: Any, max_work: Any = None) -> bool:
     return type(a) is type(b) is TracedArray and a.storage is b.storage
+
+
+@Trace.means(np.shares_memory)
+def _shares(trace: Trace, a: Any, b: Any, max_work: Any = None) -> bool:
+    if not type(a) is type(b) is TracedArray:
+        return False
+    steps = (*a.path, *b.path)
+    if a.storage is b.storage and all(step.is_known for step in steps):
+        base = a.storage.value
+        places = np.arange(base.size).reshape(base.shape)
+        return bool(np.intersect1d(a.seen_in(places), b.seen_in(places)).size)
+    if a.storage is not b.storage and None in (a.storage.origin, b.storage.origin):
+        return False
+    raise TracingError(
+        "whether two arrays share memory is asked in a compiled function, at\n"
+        f"  {line_of(*here())}\nIt knows neither that of two from outside, nor computed indices. "
+        "Ask before the call, and pass the answer."
+    )
 
 
 # ---- numbers --------------------------------------------------------------------------------

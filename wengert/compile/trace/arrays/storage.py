@@ -15,6 +15,7 @@ import numpy as np
 from wengert.compile.program import operations
 from wengert.compile.program.program import Shape, Value, mapped
 from wengert.compile.trace.arrays.layouts import Strides, lying, strides_of
+from wengert.compile.trace.arrays.lines import is_users
 from wengert.dispatch import Function
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -140,15 +141,28 @@ def _places(base: Value, path: tuple[Step, ...]) -> Any:
 
 
 class Flags:
-    """What a traced array says of its memory."""
-
-    writeable = owndata = aligned = behaved = True
+    """What a traced array says of its memory: how it lies there. The engine may write to it."""
 
     def __init__(self, like: np.ndarray[Any, Any]) -> None:
-        flags = like.flags
-        self.c_contiguous = self.contiguous = self.carray = flags.c_contiguous
-        self.f_contiguous = flags.f_contiguous
-        self.fnc, self.forc = flags.fnc, flags.forc
+        known = "c_contiguous", "f_contiguous", "contiguous", "fnc", "forc"
+        vars(self).update({name: getattr(like.flags, name) for name in known})
+
+    def __getattr__(self, name: str) -> bool:
+        if is_users() and name[:2] != "__":
+            raise unasked(f"flags.{name}")
+        return True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if is_users():
+            raise unasked(f"flags.{name}")
+        super().__setattr__(name, value)
 
     def __getitem__(self, name: str) -> bool:
         return bool(getattr(self, name.lower()))
+
+
+def unasked(name: str) -> TracingError:
+    return TracingError(
+        f"{name} of an array in a compiled function, at\n  {line_of(*here())}\nIt knows how arrays "
+        "lie, and not whose memory that is. Ask or change this before the call."
+    )

@@ -368,7 +368,7 @@ class Passed:
         self.inputs = inputs
         self.numbers = numbers
         """Of the arguments that are tensors, by id."""
-        self.arrays: dict[Any, tuple[Place, TracedArray]] = {}
+        self.arrays: dict[Any, tuple[Place, TracedArray, Any]] = {}
         """By the key of the place."""
         self.stand_ins: ByIdentity[Tensor, StandIn] = ByIdentity()
         """By the tensor that stands there."""
@@ -389,11 +389,13 @@ class Passed:
             )
         known = self.arrays.get(key_of(place if same is None else same))
         if known is not None:
-            traced = known[1]
+            _, traced, given = known
+            if array is not given:  # another view of this memory
+                traced = TracedArray(self.trace, traced.storage, ())
         else:
             value = self.inputs.add(place, array.shape, array.dtype, _name(place))
             traced = TracedArray(self.trace, Storage.given(value, array), ())
-        self.arrays[key_of(place)] = place, traced
+        self.arrays[key_of(place)] = place, traced, array
         return traced
 
     def tensor(self, place: Place, tensor: Tensor, same: Place | None = None) -> Tensor:
@@ -422,7 +424,7 @@ class Passed:
 
     def place_of(self, array: TracedArray) -> Place | None:
         """Where this is fetched from, if it is the array of one that is no tensor."""
-        keys = (key for key, (_, traced) in self.arrays.items() if traced is array)
+        keys = (key for key, (_, traced, _) in self.arrays.items() if traced is array)
         key = next((key for key in keys if key not in self._by_place), None)
         return None if key is None else self.arrays[key][0]
 
