@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import caught, module, numbers, same, same_or_refused
+from tests.compile.stories import caught, module, noted, numbers, same, same_or_refused
 from wengert import nn
 from wengert.errors import TracingError
 
@@ -385,6 +385,93 @@ def test_what_the_library_changes_in_modules_is_refused_if_no_call_can_do_it(cha
         with pytest.raises(TracingError, match=CHANGES[change]):
             f(numbers(1, 2))
         assert m.state() == before
+
+
+# What C or a library does to what is outside, in which the function has written before or has not.
+DONE_BY_OTHERS = [
+    "list(map(o.l.append, [7]))",
+    "list(map(o.l.extend, [[7], [8]]))",
+    "any(map(o.l.append, [7]))",
+    "next(iter(o.l.pop, 9))",
+    "list(map(operator.setitem, [o.l], [0], [7]))",
+    "list(map(operator.delitem, [o.l], [0]))",
+    "list(map(operator.iadd, [o.l], [[7]]))",
+    "list(map(o.d.pop, ['a']))",
+    "list(map(operator.setitem, [o.d], ['b'], [7]))",
+    "list(map(setattr, [o], ['a'], [7]))",
+    "list(map(delattr, [o], ['a']))",
+    "list(map(object.__setattr__, [o], ['a'], [7]))",
+    "with contextlib.ExitStack() as end: end.callback(o.l.append, 7)",
+    "with contextlib.ExitStack() as end: end.callback(o.d.update, {'b': 7})",
+    "with contextlib.ExitStack() as end: end.callback(setattr, o, 'a', 7)",
+]
+BEFORE = ["", "o.l.append(5)", "o.d['a'] = 5", "o.a = 5", "o.l += [5]"]
+
+
+@pytest.mark.parametrize("before", BEFORE, ids=lambda text: text or "nothing")
+@pytest.mark.parametrize("done", DONE_BY_OTHERS)
+def test_what_others_change_outside_is_changed_at_each_call_or_refused(
+    done: str, before: str
+) -> None:
+    # What C changed was lost if the function itself had written there too, and what a library
+    # was given within a list was changed once, while the function was traced.
+    def story(compile: Any) -> list[Any]:
+        m = module(
+            "import contextlib, operator, types\n"
+            "o = types.SimpleNamespace(a=0, l=[1], d={'a': 1})\n"
+            f"def f(x):\n    {before}\n    {done}\n    return x * 2"
+        )
+        f, seen = compile(m.f), []
+        for k in range(4):
+            m.o.a, m.o.l[:], m.o.d["a"] = k, [k, k + 1], k
+            seen += [noted(f(numbers(1))), noted(vars(m.o))]
+        return seen
+
+    same_or_refused(story)
+
+
+OF_CLASSES = ["C.n = k", "D.n = k", "C.n += k", "setattr(C, 'n', k)", "type(c).n = k", "C.new = k"]
+OF_CLASSES += ["C.f = lambda self: k", "del C.n; C.n = k", "D.n = 3; del D.n"]
+
+
+@pytest.mark.parametrize("read", ["c.n", "d.n", "c.n + C.n", "getattr(d, 'new', 4)", "d.f()"])
+@pytest.mark.parametrize("write", OF_CLASSES)
+def test_what_is_written_to_a_class_and_read_of_an_object_is_kept(write: str, read: str) -> None:
+    # What an object had by its class then was taken for what the class had before the call.
+    def story(compile: Any) -> list[Any]:
+        m = module(
+            "class C:\n    n = 1\n    f = lambda self: 5\nclass D(C): pass\nc, d = C(), D()\n"
+            f"def f(x, k):\n    {write}\n    return x * ({read})"
+        )
+        f, seen = compile(m.f), []
+        for k in (3, 3, 4, 4):
+            seen += [noted(f(numbers(1), k)), m.C.n, m.D.n, m.d.f(), "n" in vars(m.D)]
+            m.C.n = 1
+        return seen
+
+    same(story)
+
+
+class Appending(list[Any]):
+    def __iadd__(self, item: Any) -> Any:
+        self.append(item)
+        return self
+
+
+def test_an_operator_of_the_users_that_changes_a_list_in_place_is_done_once() -> None:
+    # The call did what it does, and then the operator of the list itself.
+    def story(compile: Any) -> list[Any]:
+        items = Appending()
+
+        def f(x: Any) -> Any:
+            nonlocal items
+            items += 3
+            return x * len(items)
+
+        f = compile(f)
+        return [noted([f(numbers(1)), list(items)]) for _ in range(4)]
+
+    same(story)
 
 
 def test_what_a_function_does_before_an_error_is_done() -> None:

@@ -102,7 +102,8 @@ class Calls(Outside):
 
     def lend(self, function: FunctionType) -> None:
         """Have calls of a function told that nobody observes."""
-        self.origins.setdefault(id(function), Origin(function, None, function.__name__))
+        if id(function) not in self.put:
+            self.origins.setdefault(id(function), Origin(function, None, function.__name__))
         self.lent[id(function)] = function
         stubs.lend(function, self)
 

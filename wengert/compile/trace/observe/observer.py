@@ -373,14 +373,18 @@ class Observer(Calls):
         self._wrote(kind, owner, key, before, value[0] if value else MISSING)
 
     def in_place(self, left: Any, right: Any, operation: str) -> tuple[Any, Any]:
-        if id(left) in self.origins and not self.is_known(left):
-            if isinstance(left, CHANGEABLE):
-                self._changed(left, contents(left))
-                self._given(right, operator)
-            if not isinstance(left, UNCHANGEABLE):
-                self._tell(self.on_write, Write("in place", left, operation, MISSING, right))
         name = f"__i{operation}__"
         method = self._method(left, name)
+        if method is None and id(left) in self.origins and not self.is_known(left):
+            if isinstance(left, CHANGEABLE) and has_method(type(left), name):
+                self._given(right, operator)
+                held = contents(left)
+                result = getattr(operator, name)(left, right)
+                self._changed(left, held)
+                self._tell(self.on_write, Write("in place", left, operation, MISSING, right))
+                return None, Decided(result)
+            if not isinstance(left, (*CHANGEABLE, *UNCHANGEABLE)):
+                self._tell(self.on_write, Write("in place", left, operation, MISSING, right))
         if method is None and has_method(type(left), name):
             return right, left
         result = NotImplemented if method is None else method(right)
@@ -534,6 +538,8 @@ class Observer(Calls):
 
     def _iter(self, iter: Any, *args: Any) -> Any:
         if len(args) != 1:
+            for value in args:
+                self._given(value, iter)
             return iter(*args)
         users = self._method(args[0], "__iter__")
         return iter(self.whole(args[0])) if users is None else users()

@@ -32,6 +32,7 @@ class Outside:
         self.values: dict[Any, tuple[Any, Any]] = {}  # by place: what is there, and what is seen
         self.written: set[Any] = set()  # places
         self.before: dict[int, tuple[Any, ...]] = {}  # contents of containers that were changed
+        self.put: dict[int, Any] = {}  # what the program has made and written outside
         self.reordered: set[int] = set()  # containers changed otherwise than item by item
         self.gone_through: set[int] = set()
         self.methods: dict[tuple[type, str], Any] = {}
@@ -64,6 +65,9 @@ class Outside:
 
     def on_write(self, write: Write) -> None:
         pass
+
+    def on_change(self, container: Any, held: tuple[Any, ...]) -> None:
+        """The program itself has changed a container outside, which held this."""
 
     def on_unobserved(self, ran: Unobserved) -> None:
         pass
@@ -147,7 +151,7 @@ class Outside:
 
     def _reach(self, value: Any, parent: Any, step: str) -> None:
         """Remember that a value is outside, and how it was reached."""
-        if type(value) in ATOMS or id(value) in self.origins:
+        if type(value) in ATOMS or id(value) in self.origins or id(value) in self.put:
             return
         self.origins[id(value)] = Origin(value, parent, step)
         self._tell(self.reached, value)
@@ -243,6 +247,8 @@ class Outside:
         if place is not None:
             self.values.pop(place, None)
             self.written.add(place)
+        if type(after) not in ATOMS and id(after) not in self.origins:
+            self.put[id(after)] = after
         self._tell(self.on_write, Write(kind, owner, key, before, after))
 
     def _changed(self, container: Any, before: tuple[Any, ...]) -> None:
@@ -250,9 +256,10 @@ class Outside:
         self.reordered.add(id(container))
 
     def _keep_before(self, container: Any, held: tuple[Any, ...]) -> None:
-        """A container is changed that held this."""
+        """The program has changed a container that held this."""
         if id(container) not in self.before:
             self.before[id(container)] = self.as_before(container, held)
+        self._tell(self.on_change, container, held)
 
     def as_before(self, container: Any, held: tuple[Any, ...]) -> tuple[Any, ...]:
         """What a container, which holds this, held before the program wrote attributes there."""

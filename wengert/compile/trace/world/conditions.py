@@ -6,6 +6,7 @@ something by being what it is becomes a guard.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from wengert.compile.trace.arrays.array import Trace
@@ -68,10 +69,12 @@ class Conditions:
 
 def home_of(owner: Any, name: str) -> dict[str, Any] | None:
     """The dictionary that has an attribute of an object: its own, or one of a module's."""
+    return next((mapping for mapping in homes(owner) if name in mapping), None)
+
+
+def homes(owner: Any) -> Iterator[dict[str, Any]]:
+    """The dictionaries that have an object's attributes."""
     own = getattr(owner, "__dict__", None)
-    if type(own) is not dict:
-        return None
-    for mapping in (own, *(own.get(name, {}) for name in _MEMBERS)):
-        if type(mapping) is dict and name in mapping:
-            return mapping
-    return None
+    if type(own) is dict:
+        yield own
+        yield from (x for name in _MEMBERS if type(x := own.get(name)) is dict)

@@ -10,6 +10,7 @@ the condition on which a program may be used again, and the sentence that says w
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from types import CellType, EllipsisType, FunctionType
@@ -144,9 +145,12 @@ class Presence:
         return f"whether there is {self.key!r}"
 
     def read(self, flat: Any) -> Any:
-        if isinstance(self.owner, CONTAINERS):
-            return self.key in self.owner
-        return hasattr(self.owner, self.key)
+        try:
+            if isinstance(self.owner, CONTAINERS):
+                return self.key in self.owner
+            return hasattr(self.owner, self.key)
+        except Exception:  # neither: the function itself meets it where it belongs
+            return MISSING
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -334,10 +338,11 @@ class Attribute:
             return MISSING
 
     def write(self, value: Any, flat: Any) -> None:
-        if value is MISSING:
-            delattr(self.owner, self.name)
-        else:
+        if value is not MISSING:
             setattr(self.owner, self.name, value)
+            return
+        with contextlib.suppress(AttributeError):  # what was given and taken is not there
+            delattr(self.owner, self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import functools
 import io
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
@@ -20,6 +20,7 @@ from wengert.compile.trace.arrays.array import TracedArray
 from wengert.compile.trace.observe import Read
 from wengert.compile.trace.observe.objects import (
     ATOMS,
+    CHANGEABLE,
     CONTAINERS,
     UNCHANGEABLE,
     behind,
@@ -55,6 +56,7 @@ from wengert.compile.trace.world.places import (
     is_number,
     key_of,
 )
+from wengert.compile.trace.world.readings import is_ours
 from wengert.compile.trace.world.state import (
     WEAK,
     attributes,
@@ -71,8 +73,8 @@ from wengert.tensor import Tensor
 
 @dataclass(slots=True)
 class LibraryRead:
-    """What the library reads of something outside: what it held, what puts that back, what it is
-    in words, and the user's line.
+    """What the library may change of something outside: what it holds as the function has left it,
+    what puts back what it held before, what it is in words, and the user's line.
     """
 
     place: Contents | State
@@ -95,7 +97,7 @@ class Reads(Iterating):
         self.written_places: dict[Any, tuple[Place, Any]] = {}
         """By place: what was there before the trace."""
         self.library_read: dict[Any, LibraryRead] = {}
-        """Containers that the library has gone through, and its objects that were used."""
+        """Containers that were gone through, and objects of the library that were used."""
         self.had: set[tuple[type, str]] = set()  # what classes have that is a condition
 
     def on_read(self, read: Read) -> Any:
@@ -151,7 +153,8 @@ class Reads(Iterating):
         if (cls, name) in self.had:
             return
         self.had.add((cls, name))
-        if is_users_class(cls):
+        written = [base for base in cls.__mro__ if self._has_written(base, name)]
+        if is_users_class(cls) and not written:
             given = Guard(Attribute(cls, name), getattr(cls, name, MISSING))
             if given.holds():
                 self.conditions.note(given)
@@ -163,9 +166,13 @@ class Reads(Iterating):
             value = names.get(name, MISSING)
             if watch.stands_in(value):
                 break
-            self.conditions.note(Guard(Item(names, name), value))
+            if base not in written:
+                self.conditions.note(Guard(Item(names, name), value))
             if value is not MISSING:
                 break
+
+    def _has_written(self, owner: Any, name: str) -> bool:
+        return key_of(Attribute(owner, name)) in self.written_places
 
     def class_used(self, cls: type) -> None:
         """Nobody sees what a library asks of a class. It may ask for what the class has that acts,
@@ -225,7 +232,7 @@ class Reads(Iterating):
 
     def _read_contents_at(self, owner: Any, key: Any, held: Any) -> Any:
         if not isinstance(owner, UNCHANGEABLE) and TracedArray not in map(type, held):
-            self.conditions.note(Guard(Contents(owner), held))
+            self._note_whole(owner)
         return held
 
     def _read_code_at(self, function: Any, key: Any, value: Any) -> Any:
@@ -308,6 +315,12 @@ class Reads(Iterating):
             self._reach(part, x, "")
             self._guard_held(part, known)
 
+    def _note_whole(self, container: Any) -> None:
+        """All of a container is read, by who may change it."""
+        if isinstance(container, CHANGEABLE):
+            self._note_library_read(Contents(container))
+        self._note_contents(container)
+
     def _note_contents(self, container: Any) -> None:
         self.conditions.note(Guard(Contents(container), self.held_before(container)))
 
@@ -316,28 +329,29 @@ class Reads(Iterating):
         return held if id(container) in self.before else self.as_before(container, held)
 
     def as_before(self, container: Any, held: tuple[Any, ...]) -> tuple[Any, ...]:
-        written = [x for x in self.written_places.values() if _is_in(x[0], container)]
+        places: Any = self.written_places.values()
+        written = [(place.key, x) for place, x in places if _is_in(place, container)]
         if not written:
             return held
-        half = len(held) // 2
-        mapping = dict(zip(held[:half], held[half:], strict=True))
-        for place, before in written:
-            Item(mapping, place.key).write(before, ())  # type: ignore[union-attr]
-        return contents(mapping)
+        return contents(_with_items(held, written))
 
-    def _note_state(self, owner: Any, known: set[int]) -> None:
-        """All that an object held before the call, and what that held."""
+    def _note_state(self, owner: Any, known: set[int], alone: bool = True) -> None:
+        """All that an object held before the call, and what that held.
+
+        If it is the function's `alone`, nobody else changes it, as the engine does its own.
+        """
         known.add(id(owner))
+        alone = alone and not _is_of_engine(type(owner))
         held: Any = owner if isinstance(owner, CONTAINERS) else getattr(owner, "__dict__", None)
         if held is None:
             return
-        self._note_contents(held)
+        (self._note_whole if alone else self._note_contents)(held)
         for value in self.held_before(held):
             if id(value) in known or type(value) in ATOMS:
                 continue
             self._reach(value, owner, "")
             if isinstance(value, CONTAINERS) or is_users_class(type(value)):
-                self._note_state(value, known)
+                self._note_state(value, known, alone)
 
     def _seen(self, place: Place, value: Any) -> Any:
         """What stands for a value that is read at a place."""
@@ -372,15 +386,36 @@ class Reads(Iterating):
         if known is None:
             undo: list[Callable[[], Any]] = []
             if isinstance(place, Contents):
-                held: Any = self.held_before(place.container)
-                undo.append(functools.partial(fill, place.container, held))
+                held: Any = contents(place.container)
+                before = self.held_before(place.container)
+                undo.append(functools.partial(fill, place.container, before))
             else:
                 held = held_by(place.owner, undo)
             known = LibraryRead(place, held, undo, words or str(place), here())
             self.library_read[key] = known
-        elif same(self._now(place), known.held):
+        elif same(place.read(()), known.held):
             known.line = here()
         return known
+
+    def on_change(self, container: Any, held: tuple[Any, ...]) -> None:
+        known = self.library_read.get(key_of(Contents(container)))
+        if known is not None:
+            if not same(held, known.held):
+                self.refuse_change(known)
+            known.held = contents(container)
+
+    def left(self, mapping: dict[Any, Any], *item: Any) -> None:
+        """The program has written an attribute here, or is about to write this item."""
+        known = self.library_read.get(key_of(Contents(mapping)))
+        if known is not None:
+            known.held = contents(_with_items(known.held, [item]) if item else mapping)
+
+    def refuse_change(self, read: LibraryRead) -> None:
+        """What the library changes but by attributes of modules no call could do again."""
+        raise TracingError(
+            f"a compiled function changes {read.words} by a call of the library, at\n"
+            f"  {line_of(*read.line)}\nDo it before the call, and take it back after."
+        )
 
     def refuse(self, what: str) -> Any:
         raise TracingError(
@@ -388,9 +423,6 @@ class Reads(Iterating):
             "That gives something else each time, or a program cannot do it again. Do it before "
             "the call, and pass what comes of it as an argument."
         )
-
-    def _now(self, place: Contents | State) -> Any:
-        return self.held_before(place.container) if type(place) is Contents else place.read(())
 
 
 def is_numeric(array: Any) -> bool:
@@ -438,6 +470,19 @@ def _mapping_behind(owner: Any) -> dict[Any, Any] | None:
             if type(kept) is dict:
                 return kept
     return None
+
+
+def _is_of_engine(cls: type) -> bool:
+    return any(map(is_ours, cls.__mro__))
+
+
+def _with_items(held: tuple[Any, ...], items: Iterable[Any]) -> dict[Any, Any]:
+    """A dictionary that has held this, with these items, some of them MISSING."""
+    half = len(held) // 2
+    mapping = dict(zip(held[:half], held[half:], strict=True))
+    for key, value in items:
+        Item(mapping, key).write(value, ())
+    return mapping
 
 
 def _is_in(place: Place, container: Any) -> bool:

@@ -36,7 +36,7 @@ from wengert.compile.trace.observe.objects import (
 from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.world import meanwhile, watch
-from wengert.compile.trace.world.conditions import Conditions, home_of
+from wengert.compile.trace.world.conditions import Conditions, home_of, homes
 from wengert.compile.trace.world.drawn import ASKS_FILES, SYSTEM, acts, drawn, where_numpy_stands
 from wengert.compile.trace.world.drawn import EVERYWHERE as GENERATORS_OF_ALL
 from wengert.compile.trace.world.inputs import (
@@ -294,8 +294,8 @@ class World(Reads):
             self._reach(value, owner, f".{name}")
             self.conditions.name(value if isinstance(value, dict) else {name: value})
             if isinstance(value, CONTAINERS):
-                self._read_contents(value)
                 self._note_library_read(Contents(value), f"{name} of a {type(owner).__name__}")
+                self._read_contents(value)
             return value
 
     def written_by_library(self, owner: Any, put: Any, name: str, *value: Any) -> None:
@@ -477,6 +477,11 @@ class World(Reads):
             method, args = ("del", (write.key,)) if deleted else ("set", (write.key, write.after))
             self.effects.append((None, (write.owner, f"__{method}item__", args, {})))
             return
+        if write.kind == "attribute":
+            for mapping in homes(write.owner):
+                self.left(mapping)
+        elif write.kind == "global":
+            self.left(write.owner, write.key, write.after)
         key = key_of(place)
         if key not in self.written_places:
             self.written_places[key] = place, write.before
@@ -512,16 +517,12 @@ class World(Reads):
     # ---- the end --------------------------------------------------------------------------------
 
     def check_library(self) -> None:
-        """What the library changes but by attributes of modules no call could do again."""
         for read in self._changed_by_library():
-            raise TracingError(
-                f"a compiled function changes {read.words} by a call of the library, at\n"
-                f"  {line_of(*read.line)}\nDo it before the call, and take it back after."
-            )
+            self.refuse_change(read)
 
     def _changed_by_library(self) -> Iterator[LibraryRead]:
         for read in self.library_read.values():
-            if not same(self._now(read.place), read.held):
+            if not same(read.place.read(()), read.held):
                 yield read
 
     def standing_now(self) -> list[tuple[Any, Any]]:
