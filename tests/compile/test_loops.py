@@ -366,6 +366,29 @@ def test_distances_turn_what_they_read_about_once_for_several_rows(rows: int) ->
     np.testing.assert_allclose(out, ((x[:, None] - y) ** 2).sum(2).min(1))
 
 
+@pytest.mark.parametrize(("count", "together"), [(16, 8), (12, 4), (7, 1)])
+def test_sums_of_one_vector_are_made_side_by_side_as_each_addition_waits_for_the_last(
+    count: int, together: int
+) -> None:
+    # A weight for each of some points and centres, times how far they are apart, over the points.
+    points, size = 50, 8
+    ops: list[Operation] = [
+        Load(at(0, 1, 0, count), F8),
+        Load(at(1, 0, 1, size), F8),
+        Load(at(2, size, 1, 0), F8),
+        Apply("subtract", (1, 2), F8),
+        Apply("multiply", (0, 3), F8),
+        Reduce("add", 4, F8),
+    ]
+    k = kernel((count, size, points), 2, ops, [Store(at(3, size, 1, 0), 5)], buffers=[F8] * 4)
+    assert sum(isinstance(op, Reduce) for op in arrange(k, 64).operations) == together
+    w, x, c = (
+        normal(*shape, dtype=F8) for shape in ((points, count), (points, size), (count, size))
+    )
+    out = check(k, w, x, c, np.zeros((count, size)))
+    np.testing.assert_allclose(out, (w[:, :, None] * (x[:, None] - c)).sum(0), atol=1e-12)
+
+
 @pytest.mark.parametrize(("count", "together"), [(8, True), (12, False)])
 def test_so_many_sums_are_side_by_side_as_registers_hold_with_their_own_numbers(
     count: int, together: bool

@@ -8,8 +8,15 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.llvm.machine.lanes import Lanes, absolute, of_values, values_of, where
-from wengert.compile.llvm.machine.values import I32, I64, B, V, element, part
+from wengert.compile.llvm.machine.lanes import (
+    Lanes,
+    absolute,
+    like,
+    of_values,
+    values_of,
+    where,
+)
+from wengert.compile.llvm.machine.values import I32, I64, B, V, element, number, part
 
 FLOAT32 = np.dtype(np.float32)
 SINGLE, DOUBLE = ir.FloatType(), ir.DoubleType()
@@ -134,6 +141,9 @@ def _gives_the_least() -> bool:
 
 def _from_integer(x: Lanes, source: np.dtype, target: np.dtype) -> Lanes:
     convert = "sitofp" if source.kind == "i" else "uitofp"
+    if source.kind == "b" and target.itemsize != 2:
+        ones = Lanes(x.builder, number(like(x.type, element(target)), 1.0))
+        return where(x, ones, 0.0)
     if target.itemsize != 2:
         return x.to(convert, element(target))
     # In two steps, of which the first is exact or itself rounds to odd.

@@ -115,7 +115,8 @@ def _extremum(better: Formula) -> Formula:
             x, y = y, x
         if _is_plain(y):  # a select of this form is one instruction; it gives x if that is NaN
             return where(better(y, x), y, x)
-        return where(x.is_nan(), x, where(better(x, y), x, y))
+        # Not x itself: LLVM would make one select of both, by a mask that takes longer to make.
+        return where(x.is_nan(), x.full(math.nan), where(better(x, y), x, y))
 
     return build
 

@@ -38,6 +38,8 @@ def combined(b: B, name: str, dtype: np.dtype, x: Any, y: Any) -> Any:
     """What has been combined so far, and one element more."""
     if name == "add" and dtype in (FLOAT32, FLOAT64):
         return b.fadd(x, y, flags=(CONTRACT,))
+    if name in ("maximum", "minimum"):
+        x, y = y, x  # whether the new one is NaN is known before what came before it
     return apply(b, name, dtype, (dtype, dtype), [x, y])
 
 

@@ -38,6 +38,9 @@ SIDE_BY_SIDE = 16
 """Sums that are made of one row at the same time, and numbers of each that stay in registers."""
 SHARED = 1 << 13
 """Elements of an array that is worth reading once for all of them: no nearest cache holds it."""
+AT_ONCE = 8
+"""Vectors of sums that are worth making at the same time: a processor adds so many in the time
+that one addition takes."""
 MOST = 250
 """Operations of a nest whose rows were written out."""
 STRIP = 128
@@ -409,6 +412,8 @@ class _Draft:
         packed = self._packed(best)
         if packed and self._share_squares(best, packed):
             packed, depends = self._packed(best), loops_of(self.operations, self.row)
+        if not packed and self._sum_side_by_side(best, self._jam(best, lanes, depends)):
+            depends = loops_of(self.operations, self.row)
         loops = [*self.outer, *self.row]
         place = {loop: k for k, loop in enumerate(loops)}
         operations = tuple(_moved(op, loops, place) for op in self.operations)
@@ -469,6 +474,44 @@ class _Draft:
                 self.operations = _written_out(self.operations, [last], self.extents, self.row)
                 return True
         return False
+
+    def _sum_side_by_side(self, vector: int, jam: int) -> bool:
+        """Cut an outer loop into steps of several iterations, whose sums over a row are made at the
+        same time, as one alone waits for each of its additions; whether that was done."""
+        if vector not in self.outer or self.ordered or self._passes_again():
+            return False
+        every = loops_of([_mapped(op) for op in self.operations], ())
+        sums = [on for op, on in zip(self.operations, every, strict=True) if type(op) is Reduce]
+        reads = [on for op, on in zip(self.operations, every, strict=True) if type(op) is Load]
+        counted = {op.loop for op in self.operations if isinstance(op, Index)}
+
+        def own(loop: int) -> int:
+            return sum(loop in on for on in reads)
+
+        for loop in sorted({*self.outer} - {vector, *counted}, key=own):
+            alone = sum(loop not in on for on in sums)
+            most = (AT_ONCE // jam - alone) // max(len(sums) - alone, 1)
+            count = next((n for n in (8, 4, 2) if n <= most and self.extents[loop] % n == 0), 1)
+            more = sum(loop in on for on in every) * (count - 1)
+            if alone < len(sums) and count > 1 and len(self.operations) + more <= MOST:
+                self._cut(loop, count)
+                last = len(self.extents) - 1
+                self.operations = _written_out(self.operations, [last], self.extents, self.row)
+                return True
+        return False
+
+    def _passes_again(self) -> bool:
+        """Whether there is no sum over a row, or a row is passed over again with its sum."""
+        depends = loops_of(self.operations, self.row)
+        after: set[int] = set()
+        for k, (op, on) in enumerate(zip(self.operations, depends, strict=True)):
+            if not after.isdisjoint(arguments(op)):
+                after.add(k)
+                if not on.isdisjoint(self.row):
+                    return True
+            if isinstance(op, Reduce):
+                after.add(k)
+        return not after
 
     def _cut(self, loop: int, count: int) -> None:
         """Make the last `count` steps of a loop one of its own, the last of all loops."""
