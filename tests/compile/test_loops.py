@@ -381,7 +381,8 @@ def test_sums_of_one_vector_are_made_side_by_side_as_each_addition_waits_for_the
         Reduce("add", 4, F8),
     ]
     k = kernel((count, size, points), 2, ops, [Store(at(3, size, 1, 0), 5)], buffers=[F8] * 4)
-    assert sum(isinstance(op, Reduce) for op in arrange(k, 64).operations) == together
+    nest = arrange(k, 64)
+    assert nest.jam * sum(isinstance(op, Reduce) for op in nest.operations) == together
     w, x, c = (
         normal(*shape, dtype=F8) for shape in ((points, count), (points, size), (count, size))
     )
