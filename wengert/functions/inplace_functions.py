@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wengert.functions.declared import inplace_function
-from wengert.functions.methods import inplace as inplace  # gives tensors the methods
+from wengert.functions.methods import named as named  # gives tensors the methods
 from wengert.tensor import Tensor
 
 abs_ = inplace_function(Tensor.abs_)

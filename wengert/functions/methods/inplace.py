@@ -21,9 +21,7 @@ from wengert.functions import (
     comparison,
     indexing,
     math,
-    products,
     random,
-    reductions,
     scattering,
     shapes,
     special,
@@ -38,7 +36,7 @@ from wengert.tensor import INFERENCE, Tensor, attach, wrap
 # ---- values --------------------------------------------------------------------------------
 
 
-def _constant(function: Any, name: str) -> Any:
+def constant(function: Any, name: str) -> Any:
     """For a function without derivative: writing its result cuts the history."""
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -259,32 +257,6 @@ def resize_as_(self: Tensor, other: Tensor, memory_format: Any = None) -> Tensor
 
 # ---- attaching -----------------------------------------------------------------------------
 
-WRITTEN: dict[Any, str] = {
-    special: "igamma igammac logit mvlgamma xlogy",
-    math: """
-        addcdiv addcmul clamp_max clamp_min conj_physical divide float_power frac
-        heaviside ldexp lerp nan_to_num nextafter rsqrt sgn sign
-    """,
-    reductions: "cumprod cumsum renorm",
-    shapes: "tril triu",
-    indexing: "masked_fill masked_scatter",
-    scattering: """
-        index_add index_copy index_fill index_put index_reduce scatter scatter_add scatter_reduce
-    """,
-    products: "addbmm addmm addmv addr baddbmm",
-    comparison: """
-        bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor eq gcd
-        ge greater greater_equal gt lcm le less less_equal logical_and logical_not logical_or
-        logical_xor lt ne not_equal
-    """,
-}
-"""Functions whose result can be written into their first argument: `addcdiv_`, `addcmul_`, ..."""
-
-for _module, _names in WRITTEN.items():
-    _write = _constant if _module is comparison else composed
-    for _name in _names.split():
-        setattr(Tensor, f"{_name}_", _write(getattr(_module, _name), f"{_name}_"))
-
 
 @attach
 class InplaceMethods:
@@ -307,11 +279,11 @@ class InplaceMethods:
     pow_, round_ = pow_, round_
     clamp_ = clip_ = clamp_
 
-    __iand__ = _constant(comparison.bitwise_and, "bitwise_and_")
-    __ior__ = _constant(comparison.bitwise_or, "bitwise_or_")
-    __ixor__ = _constant(comparison.bitwise_xor, "bitwise_xor_")
-    __ilshift__ = _constant(comparison.bitwise_left_shift, "bitwise_left_shift_")
-    __irshift__ = _constant(comparison.bitwise_right_shift, "bitwise_right_shift_")
+    __iand__ = constant(comparison.bitwise_and, "bitwise_and_")
+    __ior__ = constant(comparison.bitwise_or, "bitwise_or_")
+    __ixor__ = constant(comparison.bitwise_xor, "bitwise_xor_")
+    __ilshift__ = constant(comparison.bitwise_left_shift, "bitwise_left_shift_")
+    __irshift__ = constant(comparison.bitwise_right_shift, "bitwise_right_shift_")
 
     copy_, zero_, fill_, fill_diagonal_, put_ = copy_, zero_, fill_, fill_diagonal_, put_
     apply_, map_, map2_ = apply_, map_, map2_

@@ -28,6 +28,8 @@ from wengert.functions import (
     special,
     statistics,
 )
+from wengert.functions.declared import composed
+from wengert.functions.methods import inplace
 from wengert.tensor import Tensor, attach
 
 
@@ -46,57 +48,66 @@ def _where(self: Any, condition: Any, other: Any) -> Tensor:
 
 METHODS: dict[Any, str] = {
     math: """
-        abs absolute add addcdiv addcmul angle ceil clamp clamp_max clamp_min clip conj
-        conj_physical div divide fix float_power floor frac frexp heaviside ldexp lerp log_softmax
-        logaddexp logaddexp2 nan_to_num nextafter positive pow reciprocal round rsqrt sgn sign
-        softmax square sub subtract trunc
+        abs absolute add addcdiv_ addcmul_ angle ceil clamp clamp_max_ clamp_min_ clip conj
+        conj_physical_ div divide_ fix float_power_ floor frac_ frexp heaviside_ ldexp_ lerp_
+        log_softmax logaddexp logaddexp2 nan_to_num_ nextafter_ positive pow reciprocal round rsqrt_
+        sgn_ sign_ softmax square sub subtract trunc
     """,
     decompositions: "cholesky_inverse cholesky_solve geqrf orgqr ormqr triangular_solve",
     linalg: "det logdet matrix_exp matrix_power pinverse slogdet",
     fft: "istft stft",
-    special: "igamma igammac logit mvlgamma xlogy",
+    special: "igamma_ igammac_ logit_ mvlgamma_ xlogy_",
     comparison: """
-        all allclose any bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
-        bitwise_xor eq equal gcd ge greater greater_equal gt is_nonzero is_same_size isclose
-        isfinite isinf isnan isneginf isposinf isreal lcm le less less_equal logical_and logical_not
-        logical_or logical_xor lt ne not_equal signbit
+        all allclose any bitwise_and_ bitwise_left_shift_ bitwise_not_ bitwise_or_
+        bitwise_right_shift_ bitwise_xor_ eq_ equal gcd_ ge_ greater_ greater_equal_ gt_ is_nonzero
+        is_same_size isclose isfinite isinf isnan isneginf isposinf isreal lcm_ le_ less_
+        less_equal_ logical_and_ logical_not_ logical_or_ logical_xor_ lt_ ne_ not_equal_ signbit
     """,
     reductions: """
-        amax amin aminmax argmax argmin count_nonzero cummax cummin cumprod cumsum dist logcumsumexp
-        logsumexp max mean min nanmean nansum norm prod renorm std sum var
+        amax amin aminmax argmax argmin count_nonzero cummax cummin cumprod_ cumsum_ dist
+        logcumsumexp logsumexp max mean min nanmean nansum norm prod renorm_ std sum var
     """,
     statistics: "bincount corrcoef cov histc histogram nanquantile quantile",
     calculus: "diff",
-    sorting: "argsort kthvalue median mode msort nanmedian sort topk unique unique_consecutive",
+    sorting: """
+        argsort kthvalue median mode msort nanmedian sort topk unique unique_consecutive
+    """,
     shapes: """
         adjoint as_strided broadcast_to clone contiguous diag diag_embed diagflat diagonal expand
         expand_as flatten flip fliplr flipud moveaxis movedim narrow permute ravel repeat
         repeat_interleave reshape reshape_as roll rot90 select squeeze sum_to_size swapaxes swapdims
-        t tile trace transpose tril triu unflatten unfold unsqueeze view view_as
+        t tile trace transpose tril_ triu_ unflatten unfold unsqueeze view view_as
     """,
     joining: """
         chunk dsplit hsplit split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split
         unsafe_split_with_sizes vsplit
     """,
     indexing: """
-        argwhere fill gather index_select masked_fill masked_scatter masked_select nonzero take
+        argwhere fill gather index_select masked_fill_ masked_scatter_ masked_select nonzero take
         take_along_dim
     """,
     scattering: """
-        as_strided_scatter diagonal_scatter index_add index_copy index_fill index_put index_reduce
-        nonzero_static put scatter scatter_add scatter_reduce select_scatter slice_scatter
+        as_strided_scatter diagonal_scatter index_add_ index_copy_ index_fill_ index_put_
+        index_reduce_ nonzero_static put scatter_ scatter_add_ scatter_reduce_ select_scatter
+        slice_scatter
     """,
     products: """
-        addbmm addmm addmv addr baddbmm bmm cross dot ger inner kron matmul mm mv outer vdot
+        addbmm_ addmm_ addmv_ addr_ baddbmm_ bmm cross dot ger inner kron matmul mm mv outer vdot
     """,
     copies: "narrow_copy",
     random: "bernoulli multinomial",
 }
-"""Functions that are methods under their own names, by the module they are in."""
+"""Functions that are methods under their own names, by the module they are in. Those marked by `_`
+have an in-place form as well, which writes the result into the first argument: `addcdiv_`.
+"""
 
 for _module, _names in METHODS.items():
+    _write = inplace.constant if _module is comparison else composed
     for _name in _names.split():
-        setattr(Tensor, _name, getattr(_module, _name))
+        _function = getattr(_module, _name.rstrip("_"))
+        setattr(Tensor, _name.rstrip("_"), _function)
+        if _name.endswith("_"):
+            setattr(Tensor, _name, _write(_function, _name))
 
 
 @attach
