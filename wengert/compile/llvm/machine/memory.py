@@ -6,6 +6,7 @@ the loop, are neither read nor written, and hold zeros. `lanes` 0 means one elem
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -129,12 +130,12 @@ def _plain_store(b: B, value: V, pointer: V) -> None:
 
 
 def _lane_mask(lanes: int, used: Sequence[int]) -> ir.Constant:
-    return ir.Constant(ir.VectorType(BIT, lanes), [BIT(k in used) for k in range(lanes)])
+    return ir.Constant(wide(BIT, lanes), [BIT(k in used) for k in range(lanes)])
 
 
 def load_row(b: B, pointer: V, kind: ir.Type, lanes: int, used: Sequence[int]) -> V:
     """Adjacent elements into the lanes in use."""
-    vector = ir.VectorType(kind, lanes)
+    vector = wide(kind, lanes)
     if len(used) == lanes:
         return _plain_load(b, pointer, vector)
     if len(used) == 1 and used[0] == 0:
@@ -163,8 +164,13 @@ def _reversed(b: B, value: V) -> V:
 
 def permuted(b: B, value: V, order: Sequence[int], other: V | None = None) -> V:
     """Lanes of one vector, or of two, in another order."""
-    picks = ir.Constant(ir.VectorType(I32, len(order)), [I32(k) for k in order])
-    return b.shuffle_vector(value, value if other is None else other, picks)
+    return b.shuffle_vector(value, value if other is None else other, _picks(tuple(order)))
+
+
+@functools.lru_cache(1 << 10)
+def _picks(order: tuple[int, ...]) -> ir.Constant:
+    """The constant of an order: its text is long, and many shuffles share one."""
+    return ir.Constant(wide(I32, len(order)), [I32(k) for k in order])
 
 
 PART = 16
@@ -226,9 +232,9 @@ def _collect(b: B, pointer: V, places: list[int], kind: ir.Type, lanes: int) -> 
     """Elements at constant places relative to `pointer`, in elements of type `kind`."""
     if _size(kind) >= 4 and lanes >= 4:
         padded = places + [0] * (lanes - len(places))
-        offsets = ir.Constant(ir.VectorType(I64, lanes), [I64(place) for place in padded])
+        offsets = ir.Constant(wide(I64, lanes), [I64(place) for place in padded])
         return _gathered(b, pointer, offsets, kind, len(places))
-    vector: V = number(ir.VectorType(kind, lanes), 0)
+    vector: V = number(wide(kind, lanes), 0)
     for k, place in enumerate(places):
         at = b.gep(pointer, [I64(place)], source_etype=kind) if place else pointer
         vector = b.insert_element(vector, _plain_load(b, at, kind), I32(k))
@@ -238,7 +244,7 @@ def _collect(b: B, pointer: V, places: list[int], kind: ir.Type, lanes: int) -> 
 def _gathered(b: B, pointer: V, offsets: V, kind: ir.Type, active: int) -> V:
     """Elements of type `kind` at offsets in a vector."""
     lanes = lanes_of(offsets)
-    vector = ir.VectorType(kind, lanes)
+    vector = wide(kind, lanes)
     if _size(kind) >= 4 and lanes >= 4:
         places = _VectorAddress(b.block, pointer, offsets, kind)
         b._insert(places)
@@ -301,12 +307,12 @@ def splat(b: B, value: Any, lanes: int) -> Any:
     """A scalar in all lanes."""
     if isinstance(value, tuple):
         return tuple(splat(b, p, lanes) for p in value)
-    vector = ir.VectorType(value.type, lanes)
+    vector = wide(value.type, lanes)
     if isinstance(value, ir.Constant):
         return Uniform(vector, value)
     nothing = Uniform(vector, None)
     first = b.insert_element(nothing, value, I32(0))
-    return b.shuffle_vector(first, nothing, number(ir.VectorType(I32, lanes), 0))
+    return b.shuffle_vector(first, nothing, number(wide(I32, lanes), 0))
 
 
 def lane(b: B, value: Any, k: int) -> Any:

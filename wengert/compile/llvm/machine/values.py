@@ -7,6 +7,7 @@ floats in a row.
 
 from __future__ import annotations
 
+import functools
 import struct
 from typing import Any, TypeAlias
 
@@ -52,6 +53,7 @@ def stored(dtype: np.dtype) -> ir.Type:
     return BYTE if dtype.kind == "b" else element(dtype)
 
 
+@functools.lru_cache(1 << 8)
 def wide(kind: ir.Type, lanes: int) -> ir.Type:
     """A vector of `lanes` such values; the type itself for no lanes."""
     return ir.VectorType(kind, lanes) if lanes else kind
@@ -99,6 +101,7 @@ def like(value: ir.Value, constant: Any) -> ir.Constant:
     return number(value.type, constant)
 
 
+@functools.lru_cache(1 << 8)
 def mask(lanes: int, active: int) -> ir.Constant:
     """The first `active` of `lanes` lanes."""
     return ir.Constant(ir.VectorType(BIT, lanes), [BIT(k < active) for k in range(lanes)])
