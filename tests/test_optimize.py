@@ -169,6 +169,16 @@ def test_dtypes_are_kept():
     assert found.x["b"].dtype == np.float32
 
 
+def test_a_complex_parameter_beside_one_with_bounds_is_free_in_both_parts():
+    # Its imaginary part had the bounds 0 and 0, and the minimum was another one.
+    def f(p):
+        return abs(p["z"] - (1 + 2j)) ** 2 + (p["x"] - 3.0) ** 2
+
+    found = wg.optimize.minimize(f, {"z": 0j, "x": 0.0}, bounds={"x": (0.0, 2.0)})
+    assert abs(found.x["z"] - (1 + 2j)) < 1e-6
+    assert found.x["x"] == 2.0
+
+
 def test_complex_parameters_are_two_numbers_each():
     found = wg.optimize.minimize(lambda z: np.abs(z * z - (3 + 4j)) ** 2, 1.0 + 0.5j)
     assert found.x == pytest.approx(2 + 1j, abs=1e-6)

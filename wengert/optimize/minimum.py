@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -191,7 +192,7 @@ class _Objective:
             steps = list(paths(v.tree))
             bad = [
                 f"x0{step}"
-                for step, a, b in zip(steps, v.ends[:-1], v.ends[1:], strict=True)
+                for step, (a, b) in zip(steps, itertools.pairwise(v.packing.ends), strict=True)
                 if not np.isfinite(gradient[a:b]).all()
             ]
             raise ValueError(

@@ -6,7 +6,6 @@ df/da + i df/db, so that its parts are the derivatives by those two.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any, Literal
@@ -14,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.arrays.kind import array_of
-from wengert.autograd.operands import cast
 from wengert.errors import GradError, PatternError, ShapeError
-from wengert.functions.shapes import view_as_complex, view_as_real
+from wengert.functions.shapes import view_as_real
 from wengert.solvers.parameters import as_given, in_rows
+from wengert.solvers.systems import Packing
 from wengert.sparse.derivatives import sparse_jacobian
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
@@ -42,9 +41,8 @@ class Vector:
             self._checked(leaf, step)
             for leaf, step in zip(self.given, paths(self.tree), strict=True)
         ]
-        counts = [x.size * (2 if x.dtype.kind == "c" else 1) for x in self.arrays]
-        self.ends = list(itertools.accumulate(counts, initial=0))
-        self.n = self.ends[-1]
+        self.packing = Packing(self.arrays, np.float64)
+        self.n = self.packing.size
 
     def _checked(self, leaf: Any, step: str) -> Array:
         where = f"{self.what}{step}"
@@ -87,11 +85,7 @@ class Vector:
         return self.joined(self.leaves_of(item, what))
 
     def joined(self, arrays: list[Any]) -> Array:
-        parts = []
-        for x, like in zip(arrays, self.arrays, strict=True):
-            dtype = np.complex128 if like.dtype.kind == "c" else np.float64
-            parts.append(np.ascontiguousarray(array_of(x), dtype).view(np.float64).reshape(-1))
-        return np.concatenate(parts)
+        return self.packing.vector(list(map(array_of, arrays)))
 
     # ---- from the vector --------------------------------------------------------------------
 
@@ -100,40 +94,21 @@ class Vector:
         return rebuild(self.tree, iter(self.leaves(vector)))
 
     def leaves(self, vector: Any) -> list[Any]:
-        parts = zip(self.given, self.arrays, itertools.pairwise(self.ends), strict=True)
         leaves = []
-        for leaf, like, (a, b) in parts:
-            numbers = np.array(vector[a:b], np.float64)  # a copy: SciPy goes on writing to its own
-            if like.dtype.kind == "c":
-                numbers = numbers.view(np.complex128)
-            numbers = numbers.reshape(like.shape).astype(like.dtype, copy=False)
+        for leaf, numbers in zip(self.given, self.packing.arrays(vector), strict=True):
             given = as_given(leaf, numbers)
             leaves.append(given.item() if type(leaf) in (float, complex) else given)
         return leaves
 
     def series(self, rows: Array) -> Any:
         """The containers around a matrix of vectors as columns: each leaf gets a last dimension."""
-        parts = zip(self.given, self.arrays, itertools.pairwise(self.ends), strict=True)
-        leaves = []
-        for leaf, like, (a, b) in parts:
-            numbers = np.array(rows[a:b].T, np.float64, order="C")
-            if like.dtype.kind == "c":
-                numbers = numbers.view(np.complex128)
-            numbers = numbers.reshape(-1, *like.shape).astype(like.dtype, copy=False)
-            whole = np.ascontiguousarray(np.moveaxis(numbers, 0, -1))
-            leaves.append(wrap(whole) if isinstance(leaf, Tensor) else whole)
+        pairs = zip(self.given, self.packing.series(rows), strict=True)
+        leaves = [wrap(x) if isinstance(leaf, Tensor) else x for leaf, x in pairs]
         return rebuild(self.tree, iter(leaves))
 
     def recorded(self, vector: Tensor) -> Any:
         """The containers around pieces of a tensor, as differentiable functions of it."""
-        parts = zip(self.arrays, itertools.pairwise(self.ends), strict=True)
-        leaves = []
-        for like, (a, b) in parts:
-            piece = vector[a:b]
-            if like.dtype.kind == "c":
-                piece = view_as_complex(piece.reshape(-1, 2))
-            leaves.append(cast(piece.reshape(like.shape), like.dtype))
-        return rebuild(self.tree, iter(leaves))
+        return rebuild(self.tree, iter(self.packing.tensors(vector)))
 
 
 def flat_tensor(result: Any) -> Any:
@@ -221,7 +196,8 @@ def _in_places(tree: Any, bounds: Any, step: str) -> list[Any]:
 
 
 def _pair(bound: Any, like: Array, pairs: bool, what: str) -> tuple[Array, Array]:
-    low, high = -math.inf, math.inf
+    kind: Any = complex if like.dtype.kind == "c" else float
+    low, high = (kind(x, x) if kind is complex else x for x in (-math.inf, math.inf))
     if bound is not None:
         if not isinstance(bound, (list, tuple, np.ndarray)):
             bound = (bound,)  # for the error below
@@ -239,7 +215,7 @@ def _pair(bound: Any, like: Array, pairs: bool, what: str) -> tuple[Array, Array
         low = low if bound[0] is None else bound[0]
         high = high if bound[1] is None else bound[1]
     try:
-        ends = [np.broadcast_to(np.asarray(array_of(x), float), like.shape) for x in (low, high)]
+        ends = [np.broadcast_to(np.asarray(array_of(x), kind), like.shape) for x in (low, high)]
     except ValueError:
         raise ShapeError(
             f"{what} do not have the shape of the parameter, {like.shape}: {bound!r}"

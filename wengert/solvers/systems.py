@@ -16,7 +16,9 @@ is two: what the maps of complex tensors do is linear for real factors, which is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -183,37 +185,46 @@ solved = primitive(linear_solution, opaque=True, result=_like_b)
 
 
 class Packing:
-    """Arrays as one real vector, and back; a complex element is two numbers."""
+    """Arrays as one real vector, and back; a complex element is two numbers.
 
-    def __init__(self, arrays: Sequence[Any]) -> None:
+    The vector's dtype is the widest of the arrays', if no other is given.
+    """
+
+    def __init__(self, arrays: Sequence[Any], dtype: Any = None) -> None:
         self.likes = [(x.shape, x.dtype) for x in arrays]
-        self.dtype = np.result_type(*(_real(x.dtype) for x in arrays))
-        self.sizes = [int(np.prod(x.shape)) * (1 + (x.dtype.kind == "c")) for x in arrays]
-        self.size = sum(self.sizes)
+        self.dtype = np.dtype(dtype or np.result_type(*(_real(x.dtype) for x in arrays)))
+        sizes = (math.prod(x.shape) * (1 + (x.dtype.kind == "c")) for x in arrays)
+        self.ends = list(itertools.accumulate(sizes, initial=0))
+        self.size = self.ends[-1]
 
     def vector(self, arrays: Sequence[Any]) -> Vector:
-        flat = [
-            np.ascontiguousarray(x, dtype).reshape(-1).view(_real(dtype))
-            for x, (_, dtype) in zip(arrays, self.likes, strict=True)
-        ]
-        return np.concatenate(flat).astype(self.dtype, copy=False)
+        pairs = zip(arrays, self.likes, strict=True)
+        wide = [np.ascontiguousarray(x, np.result_type(like, self.dtype)) for x, (_, like) in pairs]
+        return np.concatenate([x.reshape(-1).view(self.dtype) for x in wide])
+
+    def parts(self, vector: Any) -> Iterator[tuple[Any, tuple[int, ...], np.dtype[Any]]]:
+        """The numbers of each array, its shape, and its dtype."""
+        for (start, end), like in zip(itertools.pairwise(self.ends), self.likes, strict=True):
+            yield vector[start:end], *like
 
     def arrays(self, vector: Vector) -> list[Any]:
-        parts = np.split(np.asarray(vector).reshape(-1), np.cumsum(self.sizes)[:-1])
-        return [
-            np.array(part, _real(dtype)).view(dtype).reshape(shape)
-            for part, (shape, dtype) in zip(parts, self.likes, strict=True)
-        ]
+        parts = self.parts(np.asarray(vector).reshape(-1))
+        return [np.array(x, _real(dtype)).view(dtype).reshape(shape) for x, shape, dtype in parts]
+
+    def series(self, columns: Vector) -> list[Any]:
+        """Arrays with one dimension more, the last, of the columns of a matrix."""
+        count, series = columns.shape[1], []
+        for x, shape, dtype in self.parts(columns):
+            rows = np.array(x.T, _real(dtype), order="C").view(dtype).reshape(count, *shape)
+            series.append(np.ascontiguousarray(np.moveaxis(rows, 0, -1)))
+        return series
 
     def tensors(self, vector: Tensor) -> Tensors:
         """`arrays`, with the derivatives of a vector."""
         arrays: list[Any] = []
-        end = 0
-        for size, (shape, dtype) in zip(self.sizes, self.likes, strict=True):
-            part, end = vector[end : end + size], end + size
-            if dtype.kind == "c":
-                part = part[::2] + 1j * part[1::2]
-            arrays.append(np.reshape(part, shape).astype(dtype))
+        for part, shape, dtype in self.parts(vector):
+            whole = part[::2] + 1j * part[1::2] if dtype.kind == "c" else part
+            arrays.append(np.reshape(whole, shape).astype(dtype))
         return arrays
 
 
