@@ -58,16 +58,17 @@ class Freed:
         self.stamp = tick()
 
 
-def freed(node: Node) -> FreedGraphError:
+def freed(node: Node, by: Freed | None = None) -> FreedGraphError:
     """The error of a pass that reaches freed values."""
+    by = node.saved if by is None else by
     error = FreedGraphError(
         "Trying to backward through the graph a second time (or directly access saved tensors "
         f"after they have already been freed): the values saved by {node.name()}, recorded at\n  "
-        f"{line(node)}\nwere freed by the pass at\n  {line_of(node.saved.code, node.saved.at)}\n"
+        f"{line(node)}\nwere freed by the pass at\n  {line_of(by.code, by.at)}\n"
         "Specify retain_graph=True there if you need to backward through the graph a second time "
         "or to access saved tensors after calling backward."
     )
-    error.stamp = node.saved.stamp
+    error.stamp = by.stamp
     return error
 
 

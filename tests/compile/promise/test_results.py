@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,16 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import caught, module, noted, numbers, same, same_or_refused, thrice
+from tests.compile.stories import (
+    caught,
+    kind_of_error,
+    module,
+    noted,
+    numbers,
+    same,
+    same_or_refused,
+    thrice,
+)
 from wengert import nn, optim
 from wengert.errors import InplaceError, TracingError
 
@@ -633,6 +643,37 @@ def test_what_a_call_only_writes_may_be_written_again_before_its_derivative() ->
             w.add_(1)
             result.sum().backward()
             seen += [w.clone(), x.grad]
+        return seen
+
+    same(story)
+
+
+SEVERAL = {
+    "one saves nothing": "return x.sum(), (x * x).sum()",
+    "none saves anything": "return x.sum(), (x * 3.0).sum()",
+    "each saves its own": "return (x * x).sum(), x.exp().sum()",
+    "both lead to what is saved": "y = x * x; return y.sum(), (y * 2).sum()",
+    "two of three share": "y = x * x; return y.sum(), x.exp().sum(), (y * y).sum()",
+    "a loop that saves nothing": "return wg.fori_loop(0, 3, lambda i, s: s + x, x).sum(), x.sum()",
+    "a loop": "return wg.fori_loop(0, 3, lambda i, s: s * x, x + 1.0).sum(), x.sum()",
+    "a scan": "c, ys = wg.scan(lambda c, a: (c + a, a.sin()), x.sum(), x); return c + ys.sum(), x",
+    "while": "return wg.while_loop(lambda s: s.sum() < 20, lambda s: s + x, x), x.sum()",
+    "branches": "return wg.cond(x.sum() > 0, lambda a: a * 2.0, lambda a: a + 1, x).sum(), x.sum()",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_results_may_be_gone_through_again_if_what_they_need_is_not_freed(name: str) -> None:
+    # A sweep from one of several results freed the node of all, and every loop.
+    def story(compile: Any) -> list[Any]:
+        m = module(f"def f(x):\n    {SEVERAL[name]}")
+        f, seen = compile(m.f), []
+        for order in itertools.product(range(2), repeat=3):
+            x = numbers(1, 2, requires_grad=True)
+            results = f(x)
+            for k in order:
+                seen.append(kind_of_error(results[k].sum().backward))
+                seen.append(noted(x.grad))
         return seen
 
     same(story)

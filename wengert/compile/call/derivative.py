@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,11 +52,15 @@ def refused(captured: Captured) -> Node | None:
 class CompiledBackward(Node):
     """One call of a compiled function, waiting for the cotangents of its results.
 
-    `saved` has the call's arguments, what else it found, and what the forward program saved.
+    `saved` has the call's arguments, what else it found, and what the forward program saved. Of
+    several results a sweep may leave some usable: `arrived` are those that it came from, and `gone`
+    those that earlier ones have made unusable, a bit for each, and by which.
     """
 
-    __slots__ = ("outputs", "owner")
+    __slots__ = ("arrived", "gone", "outputs", "owner")
     owner: Any
+    arrived: int
+    gone: tuple[int, Any]
 
     def pull(self, g: Any) -> Any:
         g = _whole(g) if self.outputs == 1 else [*map(_whole, self._full(g))]
@@ -72,8 +78,22 @@ class CompiledBackward(Node):
         values, gs = self.values(), [g] if self.outputs == 1 else self._full(g, Tensor)
         return tuple(self.owner.recorded_gradients(values, gs))
 
+    def release(self, freed: Any) -> None:
+        if self.outputs > 1:
+            masks = enumerate(self.owner.joint.freed)
+            by = [mask for k, mask in masks if self.arrived >> k & 1]
+            gone, before = self._gone()
+            self.gone = functools.reduce(operator.or_, by, gone), freed if any(by) else before
+
+    def _gone(self) -> tuple[int, Any]:
+        return getattr(self, "gone", (0, None))
+
     def _full(self, g: Any, of: Callable[[Any], Any] = np.asarray) -> list[Any]:
         """The cotangents, zeros where none arrived."""
+        self.arrived = sum(1 << k for k, c in enumerate(g) if c is not None)
+        gone, freed = self._gone()
+        if gone & self.arrived:
+            raise saved.freed(self, freed)
         return [
             of(np.zeros(like.shape, like.dtype)) if c is None else c
             for c, like in zip(g, self.owner.likes, strict=True)

@@ -38,8 +38,14 @@ class Joint:
     slots: list[Any]
     leaves: list[Place]
     cotangents: list[Value]
-    frees: bool
-    """Whether a sweep frees something, as that of the function's own history does."""
+    freed: list[int]
+    """Which slots a sweep from each of them makes unusable, a bit for each, as it does in the
+    function's own history: those that need something which it frees."""
+
+    @property
+    def frees(self) -> bool:
+        """Whether any sweep makes all slots unusable."""
+        return all(mask == (1 << len(self.slots)) - 1 for mask in self.freed)
 
 
 @dataclass

@@ -346,7 +346,7 @@ class HandedBack:
         slots = [self.leaves[id(t)] for t in pulled.outs]
         gradients = [g.value for g in pulled.gradients]
         pulled.outs.clear()  # what is alive after this has outlived the function
-        return Joint(slots, pulled.leaves, pulled.cotangents, pulled.frees), gradients
+        return Joint(slots, pulled.leaves, pulled.cotangents, pulled.freed), gradients
 
     # ---- what it changed ------------------------------------------------------------------------
 

@@ -42,6 +42,9 @@ class Chosen(BodyNode):
     def pulled(self, gs: list[Any], recorded: bool) -> Any:
         return self.choice.pulled(gs, recorded)
 
+    def inner(self) -> list[Any]:
+        return [history_of(x) for returned in self.choice.results for x in returned]
+
 
 class Choice:
     """The branches that were run, what each returned, and which is taken: `index` is its number."""

@@ -5,17 +5,20 @@ What runs backward is cut from the program later (`program/partition.py`).
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from wengert.autograd.differentiate import GradientEdge, grad
-from wengert.autograd.engine import reachable
+from wengert.autograd.engine import node_of, reachable
 from wengert.autograd.saved import Freed
 from wengert.compile.program.program import Value
 from wengert.compile.trace.capture import Capture
 from wengert.compile.trace.world.places import Cotangent, Known, Place
 from wengert.errors import FreedGraphError, GradError, InplaceError, ModifiedError, WengertError
-from wengert.history.node import AccumulateGrad
+from wengert.history.node import AccumulateGrad, Node
 from wengert.tensor import Tensor, current_node
 
 
@@ -29,8 +32,8 @@ class Pulled:
     gradients: list[Any] = field(default_factory=list)
     refusal: WengertError | None = None
     """Why nothing could be pulled back: what whoever tries gets to see."""
-    frees: bool = True
-    """Whether a sweep frees something, and there can be no second one."""
+    freed: list[int] = field(default_factory=list)
+    """Which of `outs` a sweep from each of them makes unusable, a bit for each."""
 
 
 def pull_back(capture: Capture, result: Any) -> Pulled:
@@ -73,8 +76,7 @@ def pull_back(capture: Capture, result: Any) -> Pulled:
         pairs = [(p, g) for (p, _), g in zip(leaves, gradients, strict=False) if g is not None]
         if not any(g is not None for g in gradients[len(leaves) : len(by) - len(ends)]):
             places, arrays = [p for p, _ in pairs], [g._array for _, g in pairs]
-            frees = any(type(getattr(node, "saved", None)) is Freed for node in nodes)
-            return Pulled(outs, values, places, arrays, frees=frees)
+            return Pulled(outs, values, places, arrays, freed=_freed(outs, nodes))
         refusal = GradError(
             "a compiled function has made a tensor that requires grad, and returned it, or kept "
             "it, with what it computed of it: a program that runs again has no gradient for it. "
@@ -82,3 +84,20 @@ def pull_back(capture: Capture, result: Any) -> Pulled:
         )
     del capture.program.statements[count:]  # some of the way back was there
     return Pulled(refusal=refusal)
+
+
+def _freed(outs: list[Tensor], nodes: Iterable[Node]) -> list[int]:
+    """For each of some tensors those that lead to something saved to which it leads as well, and
+    which a sweep has freed; a bit for each.
+    """
+    leading = dict.fromkeys(nodes, 0)
+    for k, t in enumerate(outs):
+        leading[node_of(current_node(t))] |= 1 << k  # type: ignore[arg-type]
+    freed = set()
+    for node in sorted(leading, key=lambda node: -node.order):  # consumers first
+        for edge in filter(None, node.edges):
+            leading[node_of(edge)] |= leading[node]
+        if type(getattr(node, "saved", None)) is Freed:
+            freed.add(leading[node])
+    together = [[mask for mask in freed if mask >> k & 1] for k in range(len(outs))]
+    return [functools.reduce(operator.or_, masks, 0) for masks in together]

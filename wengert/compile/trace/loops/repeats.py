@@ -85,11 +85,25 @@ class BodyNode(Node):
     def _pulled(self, g: Any, recorded: bool) -> Any:
         if type(self.saved) is saved.Freed:
             raise saved.freed(self)
-        return self.pulled(g if self.outputs > 1 else [g], recorded)
+        pulled = self.pulled(g if self.outputs > 1 else [g], recorded)
+        inner = self.inner()
+        self.frees = inner is None or any(
+            map(_frees, engine.reachable((x, None) for x in inner if x is not None))
+        )
+        return pulled
+
+    def inner(self) -> list[Any] | None:
+        """The edges of what its bodies make; None if these are not known."""
+        return None
 
     def pulled(self, gs: list[Any], recorded: bool) -> Any:
         """What the edges get for the outputs' cotangents."""
         raise NotImplementedError
+
+
+def _frees(node: Node) -> bool:
+    """Whether a sweep through a node frees something."""
+    return node.frees or (type(node).release is not Node.release and bool(node.saved))
 
 
 class Repeated(BodyNode):
@@ -107,6 +121,9 @@ class Repeated(BodyNode):
 
     def pulled(self, gs: list[Any], recorded: bool) -> Any:
         return self.loop.pulled(self, gs, recorded)
+
+    def inner(self) -> list[Any]:
+        return [*self.loop.news, *self.loop.ys]
 
 
 class Recorded:

@@ -127,6 +127,9 @@ class Chained(BodyNode):
             pulled[sweep] = _pulled(chain, sweep, self.count, begun, hidden, recorded)
         return [g for sweep in self.chain for g in pulled[sweep]]
 
+    def inner(self) -> list[Any]:
+        return [edge for sweep in self.chain for edge in sweep.loop.news]
+
 
 def until(
     trace: Trace,

@@ -552,6 +552,7 @@ class World(Reads):
             for put in read.undo:
                 put()
         self.library_read = {}
+        self.put.clear()  # what is alive after this has outlived the function
         self.explained.clear()
         if rewrite.THREAD.observer is self:  # an interrupt came while it was taken away
             rewrite.THREAD.observer = None
