@@ -84,6 +84,8 @@ def is_plain(x: Any) -> bool:
 def is_same_object(x: Any) -> bool:
     """Whether something is the same object at all calls: a value, a class, what has a name."""
     kind = type(x)
+    if kind is slice:
+        return all(map(is_same_object, (x.start, x.stop, x.step)))
     if kind in ATOMS or isinstance(x, (*_SAME, *KNOWING)):
         return True
     if kind is frozenset:
