@@ -390,6 +390,16 @@ def test_sums_of_one_vector_are_made_side_by_side_as_each_addition_waits_for_the
     np.testing.assert_allclose(out, (w[:, :, None] * (x[:, None] - c)).sum(0), atol=1e-12)
 
 
+@pytest.mark.parametrize(("count", "jam"), [(100, 1), (10_000, 2)])
+def test_a_short_loop_of_a_heavy_function_is_little_code(count: int, jam: int) -> None:
+    # A hundred of them took LLVM 1.2 seconds: up to seven copies of tanh in each.
+    ops: list[Operation] = [Load(at(0, 1), F8), Apply("tanh", (0,), F8), Store(at(1, 1), 1)]
+    k = kernel((count,), 1, ops, buffers=[F8] * 2)
+    assert arrange(k, 64).jam == jam
+    x = normal(count, dtype=F8)
+    np.testing.assert_allclose(check(k, x, np.zeros(count)), np.tanh(x), rtol=1e-14)
+
+
 @pytest.mark.parametrize(("count", "together"), [(8, True), (12, False)])
 def test_so_many_sums_are_side_by_side_as_registers_hold_with_their_own_numbers(
     count: int, together: bool

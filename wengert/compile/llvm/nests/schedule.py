@@ -38,6 +38,8 @@ SIDE_BY_SIDE = 16
 """Sums that are made of one row at the same time, and numbers of each that stay in registers."""
 SHARED = 1 << 13
 """Elements of an array that is worth reading once for all of them: no nearest cache holds it."""
+SHORT = 64
+"""Vectors of a loop that is not worth much code."""
 AT_ONCE = 8
 """Vectors of sums that are worth making at the same time: a processor adds so many in the time
 that one addition takes."""
@@ -570,11 +572,15 @@ class _Draft:
         jam = 4 if work <= 40 else 2 if work <= 80 else 1
         if work < 4 and loop in self.outer and self.row:
             jam = 8  # short work on far rows: several cache lines of each
-        elif jam == 4 and any(isinstance(op, Apply) and op.name in HEAVY for op in on_it):
+        elif any(isinstance(op, Apply) and op.name in HEAVY for op in on_it):
             # They fill a processor's queue by themselves. Sums over a row are another matter: each
-            # step waits for the one before.
+            # step waits for the one before. But in a short loop, code is what takes long: LLVM has
+            # to find registers for all constants of a function, in as many vectors.
             reduces = any(isinstance(op, Reduce) for op in self.operations)
-            jam = 4 if reduces and loop in self.row else 2
+            if self.extents[loop] <= SHORT * lanes:
+                jam = 1
+            elif jam == 4:
+                jam = 4 if reduces and loop in self.row else 2
         return min(jam, -(-self.extents[loop] // lanes))
 
 
