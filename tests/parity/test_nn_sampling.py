@@ -42,6 +42,20 @@ def test_cubic_and_antialiased_interpolation_agrees(size, corners):
     both(call, [IMAGE], second=False)
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_samples_for_more_images_than_there_are_are_those_of_the_first(n):
+    # A lone image with the samples of two ended in NumPy's words about a reshape.
+    samples = np.random.default_rng(0).random((2, 4, n))
+
+    def call(lib, F, x):
+        pool = getattr(F, f"fractional_max_pool{n}d")
+        return pool(x, 2, output_ratio=(0.5,) * n, _random_samples=lib.tensor(samples))
+
+    both(call, [randn(4, *(5,) * n)])
+    with pytest.raises(RuntimeError, match="_random_samples have the shape"):
+        both(call, [randn(3, 4, *(5,) * n)])
+
+
 @pytest.mark.parametrize(
     ("n", "shape", "size"),
     [

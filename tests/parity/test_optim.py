@@ -77,7 +77,8 @@ def run(
     params = start(library, shapes, dtype)
     given = params
     if groups:
-        given = [{"params": params[:2]}, {"params": params[2:], "lr": 0.05}]
+        own = {} if groups is True else groups
+        given = [{"params": params[:2]}, {"params": params[2:], "lr": 0.05, **own}]
     make = getattr(library.optim, name)
     optimizer = make(given, **options)
     rng = np.random.default_rng(1)
@@ -111,6 +112,14 @@ def test_ten_updates_agree(case):
         # ASGD's rate is kept in single precision, and rounded there on another way.
         tolerance = 1e-6 if case[0] == "ASGD" else 1e-9
         agree(run(wg, *case, **options)[0], run(torch, *case, **options)[0], tolerance)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_settings_of_a_group_that_the_optimizer_has_not_change_nothing(name):
+    # Rprop shrank its parameters by a group's weight_decay, and SGD its own apart from the gradient.
+    own = {"weight_decay": 0.2, "decoupled_weight_decay": True}
+    ours, theirs = (run(library, name, {"lr": 0.1}, groups=own)[0] for library in (wg, torch))
+    agree(ours, theirs, 1e-6 if name == "ASGD" else 1e-9)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c[0] in ("SGD", "Adam")], ids=str)
@@ -244,6 +253,16 @@ def test_schedules_agree(name):
     for options in SCHEDULES[name]:
         make = lambda module, optimizer, o=options: getattr(module, name)(optimizer, **o)
         np.testing.assert_allclose(rates(wg, make), rates(torch, make), rtol=1e-12)
+
+
+def test_warm_restarts_that_go_on_in_a_later_round_agree():
+    # The epochs of a round that had grown were taken off one round at a time.
+    def resumed(module, optimizer):
+        for group in optimizer.param_groups:
+            group["initial_lr"] = 0.3
+        return module.CosineAnnealingWarmRestarts(optimizer, 1, 3, last_epoch=2)
+
+    np.testing.assert_allclose(rates(wg, resumed), rates(torch, resumed), rtol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:The epoch parameter")

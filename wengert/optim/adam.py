@@ -56,7 +56,7 @@ class Adam(Moments):
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
         lr, (beta1, beta2) = number(group["lr"]), group["betas"]
-        g = gradient(group, p, g, b, a)
+        g = gradient(self, group, p, g, b, a)
         m, v = self.average(group, g, state, a)
         if group["amsgrad"]:
             v = np.maximum(state["max_exp_avg_sq"], v, out=state["max_exp_avg_sq"])

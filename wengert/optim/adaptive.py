@@ -45,7 +45,7 @@ class Adagrad(Optimizer):
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
-        g = gradient(group, p, g, a, b)
+        g = gradient(self, group, p, g, a, b)
         total = state["sum"]
         total += np.multiply(g, g, out=b)
         np.sqrt(total, out=b)
@@ -85,7 +85,7 @@ class RMSprop(Optimizer):
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
-        g = gradient(group, p, g, a, b)
+        g = gradient(self, group, p, g, a, b)
         alpha, square = group["alpha"], state["square_avg"]
         square *= alpha
         np.multiply(g, g, out=b)
@@ -140,7 +140,7 @@ class Adadelta(Optimizer):
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
-        g = gradient(group, p, g, a, b)
+        g = gradient(self, group, p, g, a, b)
         rho, eps = group["rho"], group["eps"]
         square, steps = state["square_avg"], state["acc_delta"]
         square *= rho
@@ -177,7 +177,7 @@ class Adamax(Optimizer):
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
-        g = gradient(group, p, g, a, b)
+        g = gradient(self, group, p, g, a, b)
         (beta1, beta2), m, top = group["betas"], state["exp_avg"], state["exp_inf"]
         np.subtract(g, m, out=b)
         b *= 1 - beta1

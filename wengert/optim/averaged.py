@@ -56,7 +56,7 @@ class Rprop(Optimizer):
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
-        g = gradient(group, p, g, a, b)
+        g = gradient(self, group, p, g, a, b)
         (shrink, grow), (least, most) = group["etas"], group["step_sizes"]
         before, sizes = state["prev"], state["step_size"]
         agreement = g * before
@@ -121,7 +121,7 @@ class ASGD(Optimizer):
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
-        g = gradient(group, p, g, a, b)
+        g = gradient(self, group, p, g, a, b)
         average, rate, share = state["ax"], state["rate"], state["share"]
         p *= 1 - group["lambd"] * rate
         np.multiply(g, rate, out=b)

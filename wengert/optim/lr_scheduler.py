@@ -398,7 +398,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         if epoch is None:
             self.T_cur += 1
             if self.T_cur >= self.T_i:
-                self.T_cur -= self.T_i
+                self.T_cur %= self.T_i
                 self.T_i *= self.T_mult
             self.last_epoch += 1
         else:

@@ -8,15 +8,18 @@ from wengert.arrays.kind import number
 from wengert.optim.optimizer import Array, Group, Optimizer, State
 
 
-def gradient(group: Group, p: Array, g: Array, out: Array, scratch: Array) -> Array:
+def gradient(
+    optimizer: Optimizer, group: Group, p: Array, g: Array, out: Array, scratch: Array
+) -> Array:
     """The gradient, negated to maximize, with weight decay; in `out` if it changes.
 
-    Decoupled decay shrinks `p` instead.
+    Decoupled decay shrinks `p` instead. A group may hold settings that the optimizer has not.
     """
+    known = optimizer.defaults
     if group["maximize"]:
         g = np.negative(g, out=out)
-    if decay := group.get("weight_decay"):
-        if group.get("decoupled_weight_decay"):
+    if "weight_decay" in known and (decay := group["weight_decay"]):
+        if "decoupled_weight_decay" in known and group.get("decoupled_weight_decay"):
             p *= 1 - number(group["lr"]) * decay
         else:
             np.multiply(p, decay, out=scratch)

@@ -66,7 +66,7 @@ class NAdam(Moments):
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
-        g = gradient(group, p, g, b, a)
+        g = gradient(self, group, p, g, b, a)
         self.average(group, g, state, a)
         np.divide(state["exp_avg_sq"], 1 - group["betas"][1] ** t, out=a)
         np.sqrt(a, out=a)
@@ -115,7 +115,7 @@ class RAdam(Moments):
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
-        g = gradient(group, p, g, b, a)
+        g = gradient(self, group, p, g, b, a)
         self.average(group, g, state, a)
         beta1, beta2 = group["betas"]
         correction = 1 - beta2**t

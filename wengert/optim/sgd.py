@@ -51,7 +51,7 @@ class SGD(Optimizer):
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:
-        g = gradient(group, p, g, a, b)
+        g = gradient(self, group, p, g, a, b)
         momentum = group["momentum"]
         if momentum:
             average = state["momentum_buffer"]

@@ -167,6 +167,12 @@ def _fractional(n: int) -> Any:
                 f"{name}(): _random_samples are of {drawn.dtype} and the input is of {x.dtype}: "
                 "both have to have the same dtype"
             )
+        if drawn.shape[1:] != (channels, n) or len(drawn) < batch:
+            raise RuntimeError(
+                f"{name}(): _random_samples have the shape {drawn.shape}, and numbers for "
+                f"{batch} images of {channels} channels are expected: ({batch}, {channels}, {n})"
+            )
+        drawn = drawn[:batch]  # as in PyTorch, which allows for more
         if n == 2:  # PyTorch has the last dimension's sample first, of images only
             drawn = drawn[..., ::-1]
         starts = [
