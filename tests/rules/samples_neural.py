@@ -34,6 +34,8 @@ ACTIVATIONS: dict[Any, list[Call]] = {
     neural.threshold_pull: [{"g": normal(2, 3), "at": away_from_zero(2, 3)}],
     neural.erf: one(normal),
     neural.gelu: one(normal),
+    neural.gelu_tanh: [{"x": _SIGNS}],
+    neural.mish: [{"x": _SIGNS}],
     neural.silu: one(normal),
     neural.leaky_relu: [
         {"x": away_from_zero(2, 3), "slope": 0.1},

@@ -104,6 +104,8 @@ def divide(shape: tuple[int, ...], index: Any) -> tuple[Any, Any]:
     other.
     """
     parts = _as_tuple(index)
+    if len(parts) <= len(shape) and all(map(_is_array_of_places, parts)):
+        return None, parts[0] if len(parts) == 1 else parts
     used = sum(_dims_used(p) for p in parts)
     if used and not shape:
         raise IndexError(
@@ -163,6 +165,11 @@ def divide(shape: tuple[int, ...], index: Any) -> tuple[Any, Any]:
     return _trivial_as_none(basic), _only_arrays(advanced)
 
 
+def _is_array_of_places(part: Any) -> bool:
+    array = part._array if type(part) is Tensor else part
+    return type(array) is np.ndarray and array.dtype.kind == "i" and array.ndim > 0
+
+
 def _trivial_as_none(basic: list[Any]) -> Any:
     return (
         None
@@ -207,6 +214,8 @@ def _is_tuple_in_disguise(index: list[Any]) -> bool:
 
 
 def _part(p: Any) -> Any:
+    if _is_array_of_places(p):
+        return p
     if isinstance(p, bool):
         return as_array(p)
     if isinstance(p, Tensor):
@@ -418,8 +427,11 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Tensor:
             "masked_scatter: expected self and source to have same dtypes but got "
             f"{input.dtype} and {source.dtype}"
         )
-    mask = np.broadcast_to(mask._array, np.broadcast_shapes(input.shape, mask.shape))
-    input = input.expand(mask.shape)
+    if input._array.shape == mask._array.shape:
+        mask = mask._array
+    else:
+        mask = np.broadcast_to(mask._array, np.broadcast_shapes(input.shape, mask.shape))
+        input = input.expand(mask.shape)
     if not known(mask):
         if not source.numel():
             return input.clone()

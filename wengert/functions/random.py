@@ -17,6 +17,8 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.kind import array_of
+from wengert.autograd import inplace
+from wengert.autograd.engine import mark_written
 from wengert.autograd.misfits import told
 from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, primitive, require
@@ -26,6 +28,7 @@ from wengert.functions.creation import check_device, check_layout, factory, fini
 from wengert.functions.device import CPU
 from wengert.functions.indexing import overwrite
 from wengert.history import modes
+from wengert.rules.blocks import EXACT
 from wengert.tensor import Tensor, wrap
 
 _BYTES = 512
@@ -490,7 +493,16 @@ def binomial(count: Any, prob: Any, generator: Generator | None = None) -> Tenso
 
 def filled(x: Tensor, draw: Any, name: str) -> Tensor:
     """Make `x` hold an array just drawn."""
-    return overwrite(x, constant(as_array(draw).astype(x.dtype)), name)
+    return overwrite(x, constant(as_array(draw).astype(x._array.dtype, copy=False)), name)
+
+
+def _takes_numbers(x: Tensor, source: Any) -> bool:
+    """Whether numbers may be drawn straight into its memory."""
+    array = x._array
+    if type(source) is not np.random.Generator or not inplace.takes_out(array):
+        return False
+    straight = array.dtype in EXACT and array.flags.c_contiguous
+    return straight and inplace.unrecorded(x) and not x.requires_grad
 
 
 def needs_floats(x: Tensor, name: str) -> None:
@@ -529,7 +541,12 @@ def uniform_(
     """Fill with numbers uniform on [from, to)."""
     needs_floats(x, "uniform_")
     needs_range(from_, to)
-    return filled(x, from_ + (to - from_) * uniform(tuple(x.shape), x.dtype, generator), "uniform_")
+    if (from_, to) == (0, 1) and _takes_numbers(x, source := numbers_of(generator)):
+        source.random(None, x._array.dtype, x._array)
+        mark_written(x, "uniform_")
+        return x
+    drawn = uniform(tuple(x.shape), x.dtype, generator)
+    return filled(x, drawn if (from_, to) == (0, 1) else from_ + (to - from_) * drawn, "uniform_")
 
 
 @told
@@ -539,7 +556,12 @@ def normal_(
     """Fill with normal numbers."""
     needs_floats(x, "normal_")
     needs_spread(std)
-    return filled(x, mean + std * gaussian(tuple(x.shape), x.dtype, generator), "normal_")
+    if (mean, std) == (0, 1) and _takes_numbers(x, source := numbers_of(generator)):
+        source.standard_normal(None, x._array.dtype, x._array)
+        mark_written(x, "normal_")
+        return x
+    drawn = gaussian(tuple(x.shape), x.dtype, generator)
+    return filled(x, drawn if (mean, std) == (0, 1) else mean + std * drawn, "normal_")
 
 
 @takes_names

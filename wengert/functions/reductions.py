@@ -418,7 +418,8 @@ def _extremum(name: str, doc: str, full: Any, of_two: str, find: Any, result: An
             return into(out, extreme, (input, dim, keepdim), {"other": other, **names})
         if names:
             dim, keepdim = numpy_names(dim, keepdim, names, name)
-        (input,) = operands_of(extreme, 1, (input,))
+        if not isinstance(input, Tensor):
+            (input,) = operands_of(extreme, 1, (input,))
         input = ordered(input, name)
         if other is None and isinstance(dim, (Tensor, np.ndarray)):
             other = dim

@@ -345,7 +345,9 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     one_dtype("index_put", (input, values))
     if not len(indices):
         raise RuntimeError("index_put needs at least one index; to write everywhere use copy_")
-    basic, advanced = divide(tuple(input.shape), tuple(_FULL if i is None else i for i in indices))
+    basic, advanced = divide(
+        input._array.shape, tuple([_FULL if i is None else i for i in indices])
+    )
     if basic is not None:  # numbers among the indices: as arrays they mean the same here
         advanced = tuple(as_array(array_of(i)) if i is not None else _FULL for i in indices)
     advanced = lasting(advanced)

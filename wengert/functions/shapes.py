@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -545,11 +545,8 @@ def _matrices(name: str, input: Any) -> Tensor:
     return input
 
 
-def _triangle(name: str, doc: str, columns: Callable[[Any, int], Any]) -> Any:
-    """The function that numbers the places of a triangle.
-
-    `columns(diagonal, col)` are the first and the end of rows that meet the diagonal there.
-    """
+def _triangle(name: str, doc: str, upper: bool) -> Any:
+    """The function that numbers the places of a triangle."""
 
     def indices(
         row: int, col: int, offset: int = 0, *, dtype: Any = dtypes.int64, device: Any = None,
@@ -558,30 +555,26 @@ def _triangle(name: str, doc: str, columns: Callable[[Any, int], Any]) -> Any:
         check_device(device)
         if row < 0 or col < 0:
             raise RuntimeError(f"{name}(): row and col must be non-negative, got {row} and {col}")
-        first, stop = columns(np.arange(row) + offset, col)
-        counts = stop - first
-        ends = counts.cumsum()
-        places = np.empty((2, int(ends[-1]) if row else 0), dtype)
-        places[0] = np.arange(row).repeat(counts)  # the methods: np.repeat takes twice as long
-        places[1] = np.arange(places.shape[1]) - (ends - stop).repeat(counts)
-        return constant(places)
+        before = offset if upper else offset + 1  # columns before this one lie below, in row 0
+        below = _up_to(before + row) - _up_to(before)
+        below -= _up_to(before + row - col) - _up_to(before - col)
+        places = np.empty((2, row * col - below if upper else below), np.int64)
+        rules.number_triangle(places, row, col, before, int(upper))
+        return constant(places.astype(dtype, copy=False))
 
     return called(indices, name, doc)
 
 
-def _within(x: Any, most: int) -> Any:
-    return np.minimum(np.maximum(x, 0), most)
+def _up_to(n: int) -> int:
+    """The sum of the positive numbers below n."""
+    return n * (n - 1) // 2 if n > 0 else 0
 
 
 tril_indices = _triangle(
-    "tril_indices",
-    "Row and column numbers of the lower triangle of a row by col matrix.",
-    lambda diagonal, col: (0 * diagonal, _within(diagonal + 1, col)),
+    "tril_indices", "Row and column numbers of the lower triangle of a row by col matrix.", False
 )
 triu_indices = _triangle(
-    "triu_indices",
-    "Row and column numbers of the upper triangle of a row by col matrix.",
-    lambda diagonal, col: (_within(diagonal, col), 0 * diagonal + col),
+    "triu_indices", "Row and column numbers of the upper triangle of a row by col matrix.", True
 )
 
 

@@ -44,7 +44,8 @@ def _order(x: Any, axis: int, descending: bool) -> Any:
     """The indices that sort along `axis`, equal elements in their order; NaN counts as largest."""
     if not descending:
         return stable_order(x, axis)
-    return x.shape[axis] - 1 - np.flip(stable_order(np.flip(x, axis), axis), axis)
+    back = (*(slice(None),) * axis, slice(None, None, -1))
+    return x.shape[axis] - 1 - stable_order(x[back], axis)[back]
 
 
 def _first(x: Any, axis: int, k: int, descending: bool) -> Any:
@@ -53,8 +54,10 @@ def _first(x: Any, axis: int, k: int, descending: bool) -> Any:
     Machine code sorts by itself, and would have to call NumPy to divide them.
     """
     n = x.shape[axis]
-    if type(x) is not np.ndarray or 4 * k > n or not k or x.dtype not in _DIVIDED:
+    if type(x) is not np.ndarray:
         return np.take(_order(x, axis, descending), np.arange(k), axis)
+    if 4 * k > n or not k or x.dtype not in _DIVIDED:
+        return _order(x, axis, descending)[(*(slice(None),) * axis, slice(k))].copy()
     place, part = (n - k, slice(n - k, None)) if descending else (k - 1, slice(k))
     inside = (*(slice(None),) * axis, part)
     chosen = np.sort(np.argpartition(x, place, axis)[inside], axis)
@@ -182,14 +185,16 @@ def _median(input: Any, dim: Any, keepdim: bool, result: Any, ignore_nan: bool) 
             middle = _middle_number(flat._array, ignore_nan)
         else:
             middle = flat._array[_middle(flat._array, 0, ignore_nan)[0]]
-        hit = (flat._array == middle) | ((flat._array != flat._array) & (middle != middle))
+        hit = flat._array == middle
+        if not known(hit) or middle != middle:
+            hit = hit | ((flat._array != flat._array) & (middle != middle))
         if input.dtype.kind in "biu":
             return constant(as_array(middle))
         # Equal elements share the gradient evenly, as those of a maximum do.
         if not known(hit):
             rest = np.asarray(-math.inf, input.dtype)
             return _amax(_where(constant(hit), flat, constant(rest)), None, False)
-        places = np.flatnonzero(hit)
+        places = hit.nonzero()[0]
         if len(places) == 1:
             return _at(flat, np.asarray(places[0]), 0)
         return _amax(flat[constant(places)], None, False)
@@ -242,7 +247,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> results.mode_resul
 
     x = np.swapaxes(input._array, axis, -1)
     order = stable_order(x, -1)
-    ends = ends_of_longest_runs(_taken(x, order, -1))
+    ends = ends_of_longest_runs(np.sort(x, axis=-1))
     modes = np.swapaxes(_taken(order, ends[..., None], -1), axis, -1)
     return picked(results.mode_result, input, modes, dim, keepdim)
 

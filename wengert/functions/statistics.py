@@ -24,6 +24,8 @@ from wengert.functions.shapes import movedim
 from wengert.functions.sorting import sort
 from wengert.history import modes
 from wengert.rules.indexing import scatter_add
+from wengert.rules.loops import loopable
+from wengert.rules.reductions import count_bins
 from wengert.tensor import Tensor, carries, wrap
 
 _pick, _scattered = recorder(np.take_along_axis), recorder(scatter_add)
@@ -192,7 +194,13 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
     _check_bins("torch.histc", bins)
     low, high = _bounds("torch.histc", input._array, min, max)
     x = input._array.ravel()
-    return constant(np.histogram(x, bins, (low, high))[0].astype(input.dtype))
+    if not loopable(x):
+        return constant(np.histogram(x, bins, (low, high))[0].astype(input.dtype))
+    edges = np.arange(bins + 1) * ((float(high) - float(low)) / bins) + float(low)
+    edges[-1] = high
+    counts = np.zeros(bins, np.int64)
+    count_bins(x, edges.astype(x.dtype), counts)
+    return constant(counts.astype(x.dtype))
 
 
 @takes_out

@@ -204,15 +204,16 @@ def convolution_input(
     spatial = tuple(s + 2 * p for s, p in zip(x_shape[2:], padding, strict=True))
     result = np.empty(x_shape, g.dtype)
     matrix = np.swapaxes(weight.reshape(groups, o // groups, -1), 1, 2)
+    last, first = (*range(1, g.ndim), 0), (g.ndim - 1, *range(g.ndim - 1))
     for part in _blocks(samples, channels * math.prod(kernel) * math.prod(out)):
         # With the samples last, whole rows of windows lie side by side: the sums are of long runs.
-        turned = np.ascontiguousarray(np.moveaxis(g[part], 0, -1))
+        turned = np.ascontiguousarray(g[part].transpose(last))
         columns = np.matmul(matrix, turned.reshape(groups, o // groups, -1))
         columns = columns.reshape(channels, *kernel, *out, -1)
         target = np.zeros((channels, *spatial, turned.shape[-1]), g.dtype)
         for place, window in _offsets(kernel, stride, dilation, out):
             target[(slice(None), *window[1:])] += columns[(slice(None), *place)]
-        result[part] = np.moveaxis(target, -1, 0)[_inner(x_shape[2:], padding)]
+        result[part] = target.transpose(first)[_inner(x_shape[2:], padding)]
     return result
 
 
@@ -357,6 +358,7 @@ transposed(unfold, fold, "Im2Col", "Col2Im")
 # ones reach beyond the right padding.
 
 
+@functools.lru_cache(256)
 def _room(
     spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
 ) -> Sizes:
@@ -372,6 +374,7 @@ def _bordered(x: Any, value: Any, *windows: Sizes) -> Any:
     return padded(x, padding, value, _room(x.shape[-len(padding) :], *windows))
 
 
+@functools.lru_cache(256)
 def _pieces(*windows: Sizes) -> list[Any]:
     """For each place in the window, in order, the slices that all windows have there."""
     kernel, stride, _, dilation, out = windows
@@ -386,6 +389,21 @@ def _pooled(combine: Any, x: Any, border: Any, *windows: Sizes) -> Any:
     for window in others:
         combine(result, x[window], out=result)
     return result
+
+
+def _largest(x: Any, *windows: Sizes) -> Any:
+    """The largest number of each window: of its rows first, one dimension after the other."""
+    kernel, stride, padding, dilation, out = windows
+    x = _bordered(x, lowest(x.dtype), *windows)
+    for axis in range(len(kernel)):
+        each = ((k[axis],) for k in (kernel, stride, padding, dilation, out))
+        first, *others = _pieces(*each)
+        behind = (slice(None),) * (len(kernel) - 1 - axis)
+        result = x[(*first, *behind)].copy()
+        for window in others:
+            np.maximum(result, x[(*window, *behind)], out=result)
+        x = result
+    return x
 
 
 def _emptied(shape: Sizes, dtype: Any, *windows: Sizes) -> tuple[Any, Any]:
@@ -407,7 +425,7 @@ def max_pool(
     x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
 ) -> Any:
     """The largest number of each window; NaN if there is one."""
-    return _pooled(np.maximum, x, lowest(x.dtype), kernel, stride, padding, dilation, out)
+    return _largest(x, kernel, stride, padding, dilation, out)
 
 
 def _winners(condition: Any, target: Any, *windows: Sizes) -> Any:
@@ -594,12 +612,20 @@ transposed(bordered, unbordered, "Pad", "PadBackward", axes=())
 
 def _emptied_border(shape: Any, dtype: Any, before: Sizes, after: Sizes) -> tuple[Any, Any]:
     """Room for an array with its border, and where the array lies in it."""
+    sizes, inner = _around(shape, before, after)
+    return np.empty(sizes, dtype), inner
+
+
+@functools.lru_cache(256)
+def _around(shape: Sizes, before: Sizes, after: Sizes) -> tuple[Sizes, tuple[slice, ...]]:
+    """The shape with the border, and where in it the array lies."""
     widths = list(zip(*_full(shape, before, after), shape, strict=True))
-    out = np.empty([a + n + b for a, b, n in widths], dtype)
-    return out, tuple(slice(a, a + n) for a, _, n in widths)
+    sizes = tuple(a + n + b for a, b, n in widths)
+    return sizes, tuple(slice(a, a + n) for a, _, n in widths)
 
 
-def _edges(shape: Any, before: Sizes, after: Sizes, mode: str) -> list[tuple[Any, Any]]:
+@functools.lru_cache(256)
+def _edges(shape: Sizes, before: Sizes, after: Sizes, mode: str) -> list[tuple[Any, Any]]:
     """Which slices of the larger array repeat which: one dimension after the other."""
     edges, first = [], len(shape) - len(before)
     for k, (a, b) in enumerate(zip(before, after, strict=True)):

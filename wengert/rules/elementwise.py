@@ -505,6 +505,8 @@ _NUMBERS = int, float, type(None)
 
 @way(nan_to_num, _by_numbers)
 def _replaced_at_once(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    if x.size <= ENOUGH and np.isfinite(x).all():
+        return x.copy()
     most = float(np.finfo(x.dtype).max)
     above, below = most if posinf is None else posinf, -most if neginf is None else neginf
     return _finite(x, most, float(nan), float(above), float(below))

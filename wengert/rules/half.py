@@ -17,6 +17,7 @@ import numpy as np
 
 from wengert.dispatch import Function, ndarray, writes
 from wengert.dtypes import is_half
+from wengert.rules.blocks import ENOUGH, FLOATING, HALF, by_elements, many
 from wengert.rules.rule import RULES
 
 AS_THEY_ARE = frozenset(
@@ -52,6 +53,18 @@ class HalfArray(ndarray):
         return held(_bare(self).astype(dtype, *args, **kwargs))
 
 
+def cast(x: Any, dtype: Any) -> Any:
+    """`x.astype(dtype)`; many float16 as machine code, since NumPy's goes from number to number."""
+    x = _bare(x)
+    if HALF in (x.dtype, dtype) and dtype in FLOATING and many(x, enough=ENOUGH):
+        return by_elements(_astype, x, settings=(np.dtype(dtype),))
+    return x.astype(dtype)
+
+
+def _astype(x: Any, dtype: Any) -> Any:
+    return x.astype(dtype)
+
+
 def held(x: Any) -> Any:
     """An array as rules see it: of the class above if its dtype is half precision."""
     if type(x) is ndarray and x.dtype.itemsize == 2 and is_half(x.dtype):
@@ -81,10 +94,10 @@ def _are_alone(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
 def _computed_alone(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What `computed` gives, bare, without a search for what is to be widened."""
     narrow = next(x.dtype for x in args if _is_narrow(x))
-    wide = [_bare(x).astype(_SINGLE) if _is_narrow(x) else x for x in args]
+    wide = [cast(x, _SINGLE) if _is_narrow(x) else x for x in args]
     y = function(*wide, **kwargs)
     if type(y) is ndarray:
-        return y.astype(narrow) if y.dtype.kind == "f" else y
+        return cast(y, narrow) if y.dtype.kind == "f" else y
     return _each(_bare, _each(functools.partial(_narrowed, narrow), y))
 
 
@@ -144,16 +157,16 @@ def _stored(result: Any, out: Any) -> Any:
 def _widened(x: Any) -> Any:
     """float32 of half precision, of arrays and of dtypes; anything else as it is."""
     if isinstance(x, np.dtype):
-        return np.dtype(np.float32) if is_half(x) else x
+        return _SINGLE if is_half(x) else x
     narrow = hasattr(x, "astype") and is_half(x.dtype)
-    return x.astype(np.dtype(np.float32)) if narrow else x
+    return cast(x, _SINGLE) if narrow else x
 
 
 def _narrowed(dtype: Any, y: Any) -> Any:
     """What was computed, rounded, if it is real and floating point."""
     if not hasattr(y, "astype") or y.dtype.kind != "f":
         return y
-    return held((np.asarray(y) if isinstance(y, np.generic) else y).astype(dtype))
+    return held(cast(np.asarray(y) if isinstance(y, np.generic) else y, dtype))
 
 
 def _bare(x: Any) -> Any:

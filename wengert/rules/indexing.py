@@ -77,19 +77,26 @@ def _neighbours(index: Any, shape: Any) -> tuple[int, int, Any] | None:
     stop = len(parts)
     if not all(isinstance(p, np.ndarray) and p.dtype.kind in "iu" for p in parts[start:]):
         return None
-    places: Any = 0
-    for d, p in enumerate(parts[start:], start):
+    places = _from_start(parts[start], shape, start) if start < stop else 0
+    for d, p in enumerate(parts[start + 1 :], start + 1):
         places = places * shape[d] + _from_start(p, shape, d)
     return start, stop, places
 
 
 def _is_whole(part: Any) -> bool:
-    return isinstance(part, slice) and part == slice(None)
+    return type(part) is slice and part == _WHOLE
+
+
+_WHOLE = slice(None)
 
 
 def _add_slices(g: Any, start: int, stop: int, places: Any, shape: Any) -> Any:
     """Zeros of `shape` with slices of `g` added at places in its dimensions start, ..., stop."""
     outer, count, inner = map(math.prod, (shape[:start], shape[start:stop], shape[stop:]))
+    if outer == 1 and _by_loops(g, places):
+        out = np.zeros((count, inner), g.dtype)
+        _add_each_row(g.reshape(places.size, inner), places.reshape(-1), out)
+        return out.reshape(shape)
     rows = g.reshape(outer, places.size, inner).swapaxes(0, 1).reshape(places.size, outer * inner)
     summed = add_rows.body(rows, places.reshape(-1), (count, outer * inner))  # type: ignore[attr-defined]
     return summed.reshape(count, outer, inner).swapaxes(0, 1).reshape(shape)
@@ -444,9 +451,12 @@ def add_rows(g: Any, index: Any, x_shape: Any) -> Any:
 _FEW, _MANY, _BLOCK = 1 << 11, 1 << 12, 1 << 15
 
 
-@way(
-    add_rows, lambda g, index, x_shape: loopable(g) and (g.size < _BLOCK or g.size < 8 * index.size)
-)
+def _by_loops(g: Any, index: Any) -> bool:
+    """Whether so many rows are added one number after the other."""
+    return loopable(g) and (g.size < _BLOCK or g.size < 8 * index.size)
+
+
+@way(add_rows, lambda g, index, x_shape: _by_loops(g, index))
 def _add_rows_by_loops(g: Any, index: Any, x_shape: Any) -> Any:
     places = _from_start(index.reshape(-1), x_shape, 0)
     out = np.zeros((x_shape[0], math.prod(x_shape[1:])), g.dtype)

@@ -173,6 +173,30 @@ def _normal_pdf(x: Any) -> Any:
 elementwise(gelu, lambda t, x: t * (_normal_cdf(x) + x * _normal_pdf(x)))
 
 
+_GELU_TANH, _GELU_CUBE = math.sqrt(2 / math.pi), 0.044715
+
+
+@primitive
+@in_single
+def gelu_tanh(x: Any) -> Any:
+    """gelu with Phi(x) as (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2."""
+    return 0.5 * x * (1 + _gelu_tanh_of(x, x * x))
+
+
+def _gelu_tanh_of(x: Any, square: Any) -> Any:
+    return np.tanh(x * (_GELU_TANH + _GELU_TANH * _GELU_CUBE * square))
+
+
+def _gelu_tanh_slope(x: Any) -> Any:
+    square = x * x
+    y = _gelu_tanh_of(x, square)
+    inner = _GELU_TANH + 3 * _GELU_TANH * _GELU_CUBE * square
+    return 0.5 * (1 + y) * (1 + x * (1 - y) * inner)
+
+
+elementwise(gelu_tanh, lambda t, x: t * _gelu_tanh_slope(x), name="Gelu")
+
+
 @primitive
 @in_single
 def silu(x: Any) -> Any:
@@ -285,6 +309,21 @@ def _softplus_slope(x: Any, beta: float, threshold: float) -> Any:
 
 
 elementwise(softplus, lambda t, x, beta, threshold: t * _softplus_slope(x, beta, threshold))
+
+
+@primitive
+@in_single
+def mish(x: Any) -> Any:
+    """x tanh(log(1 + exp(x)))."""
+    return x * np.tanh(softplus(x))
+
+
+def _mish_slope(x: Any) -> Any:
+    y = np.tanh(softplus(x))
+    return y + x * (1 - y * y) * sigmoid(x)
+
+
+elementwise(mish, lambda t, x: t * _mish_slope(x))
 
 
 @primitive

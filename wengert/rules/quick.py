@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.dispatch import Function
 from wengert.rules import fft, linalg  # noqa: F401  (their functions have ways)
-from wengert.rules.blocks import ENOUGH, EXACT, FLOATING, HALF, at_once, by_elements, many
+from wengert.rules.blocks import ENOUGH, EXACT, FLOATING, at_once, by_elements
 from wengert.rules.indexing import getitem, select, slices
 from wengert.rules.products import by_matrix
 from wengert.rules.reductions import count, prod
@@ -50,6 +50,14 @@ def _mean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     if a.dtype in EXACT and a.size:
         return average(a, axis, keepdims)
     return np.mean(a, axis=axis, keepdims=keepdims)
+
+
+def _max(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    return np.maximum.reduce(a, axis=axis, keepdims=keepdims)
+
+
+def _min(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    return np.minimum.reduce(a, axis=axis, keepdims=keepdims)
 
 
 def _matmul(a: Any, b: Any) -> Any:
@@ -109,6 +117,8 @@ QUICK |= {
     np.power: _power,
     np.sum: _sum,
     np.mean: _mean,
+    np.max: _max,
+    np.min: _min,
     np.prod: prod,
     np.matmul: _matmul,
     np.reshape: _reshape,
@@ -172,11 +182,3 @@ def _where_not(condition: Any, b: Any, a: Any) -> Any:
 
 
 QUICK[astype] = implemented(astype.body)  # type: ignore[attr-defined]
-
-
-@way(
-    QUICK[astype],
-    lambda x, dtype: HALF in (x.dtype, dtype) and dtype in FLOATING and many(x, enough=ENOUGH),
-)
-def _cast_at_once(x: Any, dtype: Any) -> Any:
-    return by_elements(astype.body, x, settings=(dtype,))  # type: ignore[attr-defined]

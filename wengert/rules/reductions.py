@@ -251,6 +251,22 @@ def _ends_of_longest_runs(rows, ends):
                 ends[i] = j
 
 
+@exact_loops
+def count_bins(x, edges, counts):
+    """Count the numbers between one edge and the next; the last bin holds its upper edge too."""
+    bins = len(counts)
+    low, high = edges[0], edges[bins]
+    for i in range(len(x)):
+        value = x[i]
+        if value >= low and value <= high:
+            k = min(int((value - low) / (high - low) * bins), bins - 1)
+            if value < edges[k]:
+                k -= 1
+            elif k < bins - 1 and value >= edges[k + 1]:
+                k += 1
+            counts[k] += 1
+
+
 # ---- products ------------------------------------------------------------------------------
 #
 # The product of the other elements, by running products from both sides, so that zeros need no

@@ -72,6 +72,21 @@ def sample(x: Any, grid: Any, mode: str, padding: str, corners: bool, orders: Or
     return total
 
 
+def _is_pick(x: Any, grid: Any, mode: str, padding: str, corners: bool, orders: Orders) -> bool:
+    return mode == "nearest" and not any(orders) and loopable(x, grid)
+
+
+@way(sample, _is_pick)
+def _picked_by_loops(x: Any, grid: Any, *how: Any) -> Any:
+    batch, spatial, points = x.shape[:2], x.shape[2:], grid.shape[1:-1]
+    grid = grid.reshape(batch[0], math.prod(points), len(spatial))
+    places = np.empty(grid.shape[:2], np.int64)
+    _nearest(grid, places, _settings(spatial, *how)[1])
+    out = np.empty((*batch, math.prod(points)), x.dtype)
+    _picked(x.reshape(*batch, math.prod(spatial)), places, grid, out)
+    return out.reshape(*batch, *points)
+
+
 @way(sample, lambda x, grid, *_: loopable(x, grid))
 def _sampled_by_loops(x: Any, grid: Any, *how: Any) -> Any:
     batch, spatial, points = x.shape[:2], x.shape[2:], grid.shape[1:-1]
@@ -264,6 +279,45 @@ def _around(grid, places, shares, room, weights, how):
                         places[i, p, k] = place if inside else -1
                         shares[i, p, k] = room[1, 0, a] * room[1, 1, b] * room[1, 2, c]
                         k += 1
+
+
+@loops
+def _nearest(grid, places, how):
+    """The place of the pixel at each point: -1 outside of the image, -2 where a point is NaN."""
+    samples, points, axes = grid.shape
+    padding, corners = how[6], how[7] > 0
+    for i in range(samples):
+        for p in range(points):
+            place = 0
+            for axis in range(axes):
+                n = how[6 - axes + axis]
+                size = grid.dtype.type(n)
+                x = grid[i, p, axes - 1 - axis] + 1
+                at = x * ((size - 1) / 2) if corners else (x * size - 1) / 2
+                if padding > 0:
+                    at = reflected(at, size, padding, corners)
+                at = np.rint(at)
+                if at >= 0 and at < size:
+                    place = place * n + int(at) if place >= 0 else place
+                elif place != -2:
+                    place = -2 if at != at else -1
+            places[i, p] = place
+
+
+@loops
+def _picked(x, places, grid, y):
+    samples, channels, points = y.shape
+    for i in range(samples):
+        for channel in range(channels):
+            for p in range(points):
+                at = places[i, p]
+                value = x.dtype.type(0)
+                if at >= 0:
+                    value = x[i, channel, at]
+                elif at == -2:
+                    for axis in range(grid.shape[2]):
+                        value += grid[i, p, axis]  # NaN
+                y[i, channel, p] = value
 
 
 @loops
@@ -492,15 +546,21 @@ def largest_of_bins(x: Any, bins: Any) -> Any:
     `bins` holds pairs of where each begins and stops, for each of these dimensions. NaN counts as
     the largest; of equal numbers it is the first.
 
-    >>> largest_of_bins(np.array([[1.0, 3.0, 2.0, 5.0]]), [[(0, 2), (1, 4)]])
+    >>> largest_of_bins(np.array([[1.0, 3.0, 2.0, 5.0]]), [((0, 2), (1, 4))])
     array([[1, 3]])
     """
     spatial = x.shape[x.ndim - len(bins) :]
     lines = x.reshape(-1, *(1,) * (2 - len(bins)), *spatial)
-    rows, columns = (np.array(pairs) for pairs in ([(0, 1)] * (2 - len(bins)), *bins)[-2:])
+    rows, columns = (*(((0, 1),),) * (2 - len(bins)), *bins)
+    rows, columns = _ends(rows), _ends(columns)
     places = np.empty((len(lines), len(rows), len(columns)), np.int64)
     _largest_of_bins(lines, rows, columns, places)
     return places.reshape(*x.shape[: x.ndim - len(bins)], *map(len, bins))
+
+
+@functools.lru_cache(256)
+def _ends(pairs: tuple[tuple[int, int], ...]) -> Any:
+    return np.array(pairs)
 
 
 @exact_loops

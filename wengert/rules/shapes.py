@@ -14,9 +14,9 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.dispatch import primitive
-from wengert.rules.half import held
+from wengert.rules.half import cast, held
 from wengert.rules.indexing import add_at, getitem
-from wengert.rules.loops import loopable
+from wengert.rules.loops import exact_loops, loopable
 from wengert.rules.rule import linear, transposed, unbroadcast
 from wengert.rules.ways import implemented, way
 
@@ -140,6 +140,19 @@ linear(
     axes=("axis1", "axis2"),
 )
 
+
+@exact_loops
+def number_triangle(places, rows, columns, before, upper):
+    """Note rows and columns: of row i those before column i + `before`, or those from there on."""
+    k = 0
+    for i in range(rows):
+        middle = min(max(i + before, 0), columns)
+        for j in range(middle if upper else 0, columns if upper else middle):
+            places[0, k] = i
+            places[1, k] = j
+            k += 1
+
+
 # ---- dtypes and copies ---------------------------------------------------------------------
 
 
@@ -148,7 +161,7 @@ def astype(x: Any, dtype: Any) -> Any:
     """`x` in another dtype; its cotangent comes back in the old one, real if that is real."""
     if np.iscomplexobj(x) and np.dtype(dtype).kind not in "cb":
         x = x.real
-    return held(x.astype(dtype))
+    return held(cast(x, dtype))
 
 
 def _cast_back(g: Any, dtype: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -59,8 +58,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         return apply(neural.gelu, input)
     if approximate != "tanh":
         raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}")
-    inner = math.sqrt(2 / math.pi) * (input + 0.044715 * input * input * input)
-    return 0.5 * input * (1 + tanh(inner))
+    return apply(neural.gelu_tanh, input)
 
 
 @of_tensors(1)
@@ -76,8 +74,9 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x tanh(log(1 + exp(x)))."""
     check_floats(input, "mish")
-    formula = lambda x: x * tanh(apply(neural.softplus, x))
-    return written_by(input, formula, "mish_") if inplace else formula(input)
+    if inplace:
+        return written(input, neural.mish, (), "mish_")
+    return apply(neural.mish, input)
 
 
 @of_tensors(1)

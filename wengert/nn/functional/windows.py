@@ -499,9 +499,10 @@ lp_pool1d, lp_pool2d, lp_pool3d = _lp_pool
 # ---- pooling to a given size ---------------------------------------------------------------
 
 
-def _bins(size: int, out: int) -> list[tuple[int, int]]:
+@functools.lru_cache(256)
+def _bins(size: int, out: int) -> tuple[tuple[int, int], ...]:
     """Where each of `out` bins starts and stops."""
-    return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
+    return tuple((i * size // out, -(-(i + 1) * size // out)) for i in range(out))
 
 
 def _adaptive_sizes(x: Tensor, output_size: Any, n: int) -> Sizes:
@@ -569,7 +570,7 @@ def _adaptive_avg_pool(n: int) -> Any:
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = _adaptive_avg_pool
 
 
-def _largest_of_cells(array: Any, bins: list[list[tuple[int, int]]], out: Sizes) -> Any:
+def _largest_of_cells(array: Any, bins: list[tuple[tuple[int, int], ...]], out: Sizes) -> Any:
     lead, spatial = array.shape[:2], array.shape[2:]
     index, places = np.arange(math.prod(spatial)).reshape(spatial), []
     for cell in np.ndindex(*out):
