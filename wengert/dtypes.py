@@ -132,6 +132,8 @@ def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
     a, b = stated(type1), stated(type2)
     if a == b:
         return a
+    if is_half(a) and is_half(b):
+        return float32  # neither holds the other's numbers
     low, high = sorted((a, b), key=lambda dtype: _CATEGORY[dtype.kind])
     if _CATEGORY[low.kind] == _CATEGORY[high.kind] or (is_floating(low) and high.kind == "c"):
         return np.promote_types(a, b)

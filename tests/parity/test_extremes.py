@@ -56,7 +56,6 @@ DEPARTURES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
         ("tails", "negative ties"),
     ),
-    "the angle of -0.0 is pi, as in NumPy": ("angle", ("zeros",)),
     "the principal value of a complex logarithm": ("logcumsumexp", ("tails",)),
     ROUNDING: ("corrcoef gradient", ("tiny",)),
     "outside of its domain is an error": (

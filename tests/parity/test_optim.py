@@ -116,7 +116,7 @@ def test_ten_updates_agree(case):
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_settings_of_a_group_that_the_optimizer_has_not_change_nothing(name):
-    # Rprop shrank its parameters by a group's weight_decay, and SGD its own apart from the gradient.
+    # Rprop shrank its parameters by a group's weight_decay, and SGD apart from the gradient.
     own = {"weight_decay": 0.2, "decoupled_weight_decay": True}
     ours, theirs = (run(library, name, {"lr": 0.1}, groups=own)[0] for library in (wg, torch))
     agree(ours, theirs, 1e-6 if name == "ASGD" else 1e-9)

@@ -36,9 +36,13 @@ class Found(NamedTuple):
 
 
 def instead(value: Any) -> list[Any]:
-    """What an argument is not."""
-    if isinstance(value, torch.Tensor):
-        others = (torch.int64, torch.bool, torch.complex64) if value.is_floating_point() else ()
+    """What an argument is not, of either library."""
+    if isinstance(value, (torch.Tensor, wg.Tensor)):
+        if value.is_sparse:
+            return ["a word", None, 3]
+        library = torch if isinstance(value, torch.Tensor) else wg
+        kinds = library.int64, library.bool, library.complex64
+        others = kinds if value.is_floating_point() else ()
         shapes = [value[None], value.reshape(-1), value.new_zeros((0,))]
         return ["a word", None, 3, *map(value.to, others), *shapes]
     if isinstance(value, bool):
@@ -188,8 +192,15 @@ TAKEN = 1.5
 @pytest.mark.parametrize("group", GROUPS)
 def test_wrong_layers_and_optimizers_are_refused_by_the_same_kind_of_error(group: str) -> None:
     # Masks of attention that are words were AttributeErrors, and what draws took integers.
+    judge(GROUPS[group](), SHARE, TAKEN)
+
+
+def judge(calls: Iterator[Found], share: float, most: float) -> None:
+    """Of calls that PyTorch refuses none shows an error from inside, `share` in a hundred the same
+    kind of error, and at most so many in a hundred are taken.
+    """
     same, inside, taken, others = 0, [], [], []
-    for found in GROUPS[group]():
+    for found in calls:
         if found.there is None or isinstance(found.there, INSIDE):
             continue
         alike = isinstance(found.here, type(found.there))
@@ -206,5 +217,5 @@ def test_wrong_layers_and_optimizers_are_refused_by_the_same_kind_of_error(group
     count = same + len(inside) + len(taken) + len(others)
     assert count > 100
     assert not inside, "\n".join(inside)
-    assert 100 * len(taken) <= TAKEN * count, "\n".join([f"{count}", *taken])
-    assert 100 * same >= SHARE * count, "\n".join([f"{same} of {count}", *others])
+    assert 100 * len(taken) <= most * count, "\n".join([f"{count}", *taken])
+    assert 100 * same >= share * count, "\n".join([f"{same} of {count}", *others])

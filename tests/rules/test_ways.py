@@ -90,6 +90,7 @@ CALLS[indexing.add_rows] = [
 ]
 CALLS[indexing.gather] = [(*arrays(1, *FEW), i, 0) for i in (INDEX, INDEX[:2, :4])]
 CALLS[indexing.pick] = [(*arrays(1, *s), INDEX[: s[0], 0], 1) for s in (FEW, (*FEW, 1))]
+CALLS[indexing.pick].append((np.arange(7.0), np.array(3), 0))
 CALLS[indexing.scatter_add] = [
     (*arrays(1, *i.shape), i, FEW, 0) for i in (INDEX, INDEX[:2], INDEX[:2, :4])
 ]

@@ -82,7 +82,10 @@ class Distribution:
         return self._event_shape
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
-        return Size((*sample_shape, *self._batch_shape, *self._event_shape))
+        shape = Size((*sample_shape, *self._batch_shape, *self._event_shape))
+        if any(n < 0 for n in shape):
+            raise RuntimeError(f"samples cannot have a negative number of places: {list(shape)}")
+        return shape
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         """What `expand` of a class of one's own fills: `_instance`, or a new one."""
@@ -189,13 +192,13 @@ class Distribution:
 
     def _probability(self, value: Any) -> Tensor:
         """The argument of a quantile, likewise."""
-        probability = self._tensor(value)
+        probability = self._tensor(value, TypeError)
         if self._validate_args:
             self._check(unit_interval, probability, "value argument")
         return probability
 
-    def _tensor(self, value: Any) -> Tensor:
-        _refuse_words(value)
+    def _tensor(self, value: Any, error: type[Exception] = ValueError) -> Tensor:
+        _refuse_words(value, error)
         number = as_tensor(value)
         if number.dtype.kind == "f" and not hasattr(value, "dtype"):
             return tensor(value, dtype=self._dtype())
@@ -274,9 +277,9 @@ def _invalid(
     )
 
 
-def _refuse_words(value: Any) -> None:
+def _refuse_words(value: Any, error: type[Exception] = ValueError) -> None:
     if isinstance(value, (str, bytes, type(None))):
-        raise ValueError(
+        raise error(
             f"parameters and values are tensors, arrays or numbers, but {value!r} was given"
         )
 
@@ -290,7 +293,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         _refuse_words(value)
     fixed = [as_tensor(v) if hasattr(v, "dtype") else None for v in values]
     kinds = [t.dtype for t in fixed if t is not None and dtypes.is_inexact(t.dtype)]
-    kind = np.result_type(*kinds) if kinds else dtypes.get_default_dtype()
+    kind = functools.reduce(dtypes.promote_types, kinds) if kinds else dtypes.get_default_dtype()
     if kind.kind == "c":
         raise DtypeError(f"parameters are real numbers, but one is of {kind}. Use its .real")
     parameters = [

@@ -138,7 +138,7 @@ def rounds(*args: Any) -> bool:
 
 
 def rounded_once(function: Function) -> Function:
-    """A function of several steps, which are one in PyTorch, on floats: they are taken in their
+    """A function of several steps, which are one in PyTorch, of floats: they are taken in their
     common dtype, those of 16 bits in 32, and rounded last.
     """
 
@@ -147,11 +147,11 @@ def rounded_once(function: Function) -> Function:
         if not rounds(*args):
             return function(*args, **kwargs)
         given = [x._array for x in args if isinstance(x, Tensor)]
-        if any(x.dtype.kind not in "fcV" for x in given):
-            return function(*args, **kwargs)
         common = dtypes.result_type(*given)
+        if not dtypes.is_inexact(common):
+            return function(*args, **kwargs)
         wide = _SINGLE if common.itemsize == 2 else common
-        tensors = [cast(x, wide) if isinstance(x, Tensor) else x for x in args]
+        tensors = [cast(cast(x, common), wide) if isinstance(x, Tensor) else x for x in args]
         return cast(function(*tensors, **kwargs), common)
 
     return run

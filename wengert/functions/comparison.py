@@ -163,7 +163,9 @@ def _truth(function: Function, name: str, doc: str) -> Function:
         if names:
             raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(names))!r}")
         input = tensor_of(input)
-        result = function(input._array, axis=some_dims(dim, input.ndim), keepdims=keepdim)
+        none = isinstance(dim, (tuple, list)) and not dim  # asks of each element, unlike a sum
+        axis = () if none else some_dims(dim, input.ndim)
+        result = function(input._array, axis=axis, keepdims=keepdim)
         # uint8 was the type of masks once: it stays.
         return constant(result.astype(input.dtype) if input.dtype == dtypes.uint8 else result)
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.misfits import told
-from wengert.autograd.operands import one_dtype
+from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
-from wengert.dtypes import get_default_dtype
+from wengert.dtypes import get_default_dtype, result_type
 from wengert.errors import ShapeError
 from wengert.functions.arguments import (
     of_tensors,
@@ -44,7 +44,9 @@ def cat(tensors: Any, dim: int = 0, *, axis: int | None = None) -> Tensor:
     items = _items("cat", tensors)
     shapes = [x._array.shape for x in items]
     if shapes.count(shapes[0]) < len(shapes) or not shapes[0]:
+        common = result_type(*(x._array for x in items))  # those that are left out count too
         items, shapes = _joinable(items, shapes, dim)
+        items = [cast(x, common) for x in items]
     return _concatenate(items, one_dim(dim, len(shapes[0])))
 
 
@@ -128,10 +130,12 @@ def column_stack(tensors: Any) -> Tensor:
 @told
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal."""
-    blocks = [atleast_2d(x) for x in only_tensors(tensors)]
-    _at_most("block_diag", blocks, 2)
-    if not blocks:
+    given = only_tensors(tensors)
+    if not given:
         return wrap(np.zeros((1, 0), get_default_dtype()))
+    common = result_type(*(x._array for x in given))
+    blocks = [cast(atleast_2d(x), common) for x in given]
+    _at_most("block_diag", blocks, 2)
     width = sum(x.shape[1] for x in blocks)
     rows, before = [], 0
     for x in blocks:

@@ -104,8 +104,9 @@ def _with_multiple(record: Function, name: str, input: Any, other: Any, alpha: A
     """Of numbers of 16 bits the multiple is one, too: then the sum is rounded once."""
     if not rounds(input, other):
         return _operated(record, name, input, other * alpha)
-    if isinstance(input, Tensor) and input.dtype.itemsize == 2 and dtypes.is_floating(input.dtype):
-        alpha = float(np.asarray(alpha, input.dtype))
+    common = dtypes.result_type(array_of(input), array_of(other))
+    if common.itemsize == 2 and dtypes.is_floating(common):
+        alpha = float(np.asarray(alpha, common))
     return rounded_once(lambda x, y: _operated(record, name, x, y * alpha))(input, other)
 
 
@@ -230,6 +231,7 @@ def logaddexp(input: Any, other: Any) -> Tensor:
 @takes_out
 @of_tensors(2)
 @refuses(input="c", other="c")
+@rounded_once
 def logaddexp2(input: Any, other: Any) -> Tensor:
     """log2(2**a + 2**b), without overflow."""
     two = math.log(2)
@@ -272,7 +274,8 @@ def heaviside(input: Any, values: Any) -> Tensor:
     if input.dtype.kind == "c":
         raise no_order("heaviside", input.dtype)
     if dtypes.is_inexact(input.dtype):
-        return _heaviside(input, values)
+        below = constant(np.full((), -1, input.dtype))  # where NaN counts, in PyTorch
+        return _heaviside(_where(constant(input._array == input._array), input, below), values)
     above = as_array(input._array > 0, input.dtype)
     return constant(np.where(input._array == 0, values._array, above))
 
@@ -464,6 +467,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor
 @takes_out
 @of_tensors(2)
 @refuses(other="b")
+@rounded_once
 def ldexp(input: Any, other: Any) -> Tensor:
     """input * 2**other."""
     return tensor_of(input) * 2.0 ** tensor_of(other, "other")
@@ -556,7 +560,8 @@ resolve_neg = resolve_conj
 @takes_out
 def angle(input: Any) -> Tensor:
     """The argument of a complex number; 0 or pi for real ones."""
-    return _angle(floating(tensor_of(input)))
+    input = floating(tensor_of(input))
+    return _angle(input if input.dtype.kind == "c" else input + 0.0)  # that of -0.0 is 0
 
 
 @takes_out

@@ -11,6 +11,7 @@ import functools
 import operator
 import pickle
 from collections.abc import Iterator
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,11 @@ default_generator = Generator()
 
 def numbers_of(generator: Generator | None) -> np.random.Generator:
     """NumPy's generator inside ours; the default one if none is given."""
+    if not isinstance(generator, (Generator, NoneType)):
+        raise TypeError(
+            f"argument 'generator' must be a Generator, not {type(generator).__name__}. Make one "
+            "with wengert.Generator().manual_seed(0)."
+        )
     numbers = (default_generator if generator is None else generator)._numbers
     if modes.special and modes.current().level is not None:
         numbers = modes.current().level.numbers(numbers)
@@ -406,7 +412,7 @@ def normal(
         shape_of((size,)) if size is not None else np.broadcast_shapes(*(x.shape for x in given))
     )
     target = given[0].dtype if given else kind(dtype)
-    require(~(as_array(array_of(std)) < 0), _negative_std, array_of(std))
+    require(as_array(array_of(std)) >= 0, _negative_std, array_of(std))
     noise = gaussian(shape, target, generator)
     return as_array(array_of(mean) + array_of(std) * noise, target)
 
@@ -475,6 +481,7 @@ def _places_in_rows(ends: Any, draws: Any) -> Any:
 
 
 @of_tensors(1)
+@refuses(input="biuc")
 def poisson(input: Any, generator: Generator | None = None) -> Tensor:
     """Poisson random numbers with the rates given."""
     input = tensor_of(input)
@@ -575,6 +582,10 @@ def random_(
         low, to = 0, low
     if to is None:
         to = 2 if x.dtype.kind == "b" else _largest(x.dtype)
+    if not low < to:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={to}"
+        )
     return filled(x, numbers_of(generator).integers(low, to, x.shape), "random_")
 
 
@@ -589,6 +600,8 @@ def _largest(dtype: np.dtype[Any]) -> int:
 def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with 1 (probability p) and 0."""
     chance = np.broadcast_to(array_of(p), x.shape)
+    wrong = "bernoulli_ expects p to be in [0, 1]: probabilities lie there"
+    require((chance >= 0) & (chance <= 1), RuntimeError, wrong)
     return filled(x, numbers_of(generator).random(x.shape) < chance, "bernoulli_")
 
 

@@ -42,7 +42,7 @@ from wengert.rules.reductions import count, running_places
 from wengert.tensor import Tensor, wrap
 
 _sum, _mean, _prod = recorder(np.sum), recorder(np.mean), recorder(np.prod)
-_amax, _amin = recorder(np.max), recorder(np.min)
+_amax, _amin, _where = recorder(np.max), recorder(np.min), recorder(np.where)
 _cumsum, _cumprod = recorder(np.cumsum), recorder(np.cumprod)
 _logcumsumexp = recorder(rules.logcumsumexp)
 _logsumexp = recorder(rules.logsumexp)
@@ -231,7 +231,7 @@ def var(
     axis = some_dims(dim, input._array.ndim)
     less = _correction(correction, unbiased)
     n = count(input._array.shape, axis)
-    if n > less:
+    if n > less and n > 0:
         return _variance(input, axis, less, keepdim)
     # 0/0 for a single element, x/0 for several: by a product, which raises no warning.
     total = sum(real_square(input), axis, keepdim)
@@ -363,7 +363,8 @@ def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -
     if p == -math.inf:
         return _amin(size, axis, keepdim)
     if p == 0:
-        return _sum(size.sign(), axis, keepdim)
+        one = wrap(np.ones((), size.dtype))
+        return _sum(_where(constant(size._array == size._array), size.sign(), one), axis, keepdim)
     if p == 1:
         return _sum(size, axis, keepdim)
     if p < 0:

@@ -421,7 +421,7 @@ def as_strided_scatter(
     places = as_strided(
         constant(np.arange(input.numel()).reshape(input.shape)), size, stride, storage_offset
     )
-    return put(input, places, src)
+    return put(input, places, value_for(src, input))
 
 
 @of_tensors(1)
@@ -446,7 +446,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     """`input` with a diagonal replaced."""
     places = np.arange(input.numel()).reshape(input.shape)
     diagonal = np.diagonal(places, offset, dim1, dim2)
-    return put(input, constant(diagonal.copy()), src)
+    return put(input, constant(diagonal.copy()), value_for(src, input))
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:

@@ -42,10 +42,16 @@ _taken = quick(np.take_along_axis)
 
 def _order(x: Any, axis: int, descending: bool) -> Any:
     """The indices that sort along `axis`, equal elements in their order; NaN counts as largest."""
+    x = _with_an_order(x)
     if not descending:
         return stable_order(x, axis)
     back = (*(slice(None),) * axis, slice(None, None, -1))
     return x.shape[axis] - 1 - stable_order(x[back], axis)[back]
+
+
+def _with_an_order(x: Any) -> Any:
+    """Numbers that NumPy sorts: of bfloat16 it leaves a NaN, and what is around it, in between."""
+    return x.astype(np.float32) if x.dtype.kind == "V" else x
 
 
 def _first(x: Any, axis: int, k: int, descending: bool) -> Any:
@@ -245,10 +251,12 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> results.mode_resul
         nowhere = np.zeros([1 if d == axis else n for d, n in enumerate(input.shape)], np.int64)
         return picked(results.mode_result, input, nowhere, dim, keepdim)
 
-    x = np.swapaxes(input._array, axis, -1)
+    x = np.swapaxes(_with_an_order(input._array), axis, -1)
     order = stable_order(x, -1)
     ends = ends_of_longest_runs(np.sort(x, axis=-1))
-    modes = np.swapaxes(_taken(order, ends[..., None], -1), axis, -1)
+    lines = order.reshape(-1, order.shape[-1])
+    modes = lines[np.arange(len(lines)), ends.reshape(-1)].reshape(*ends.shape, 1)
+    modes = np.swapaxes(modes, axis, -1)
     return picked(results.mode_result, input, modes, dim, keepdim)
 
 
@@ -270,13 +278,14 @@ def unique(
     input = tensor_of(input)
     if dim is None:
         _, first, inverse, counts = np.unique(
-            input._array.ravel(), True, True, True, equal_nan=False
+            _with_an_order(input._array).ravel(), True, True, True, equal_nan=False
         )
         values, inverse = input.reshape(-1)[constant(first)], inverse.reshape(input.shape)
     else:
         axis = one_dim(dim, input.ndim)
+        x = _with_an_order(input._array)
         _, first, inverse, counts = np.unique(
-            input._array, return_index=True, return_inverse=True, return_counts=True, axis=axis
+            x, return_index=True, return_inverse=True, return_counts=True, axis=axis
         )
         values, inverse = index_select(input, axis, constant(first)), inverse.ravel()
     return _with_counts(values, inverse, counts, return_inverse, return_counts)
@@ -330,8 +339,9 @@ def searchsorted(
     sorter: Any = None,
 ) -> Tensor:
     """Where each element would be inserted to keep the (last dimension of the) sequence sorted."""
-    sequence = array_of(ordered(sorted_sequence, "searchsorted"))
+    sequence = _with_an_order(array_of(ordered(sorted_sequence, "searchsorted")))
     values = as_array(array_of(input if type(input) in NUMBERS else tensor_of(input)))
+    values = _with_an_order(values)
     if side not in (None, "left", "right"):
         raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:

@@ -17,7 +17,7 @@ from wengert.autograd.operands import cast, floating
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
 from wengert.dispatch import Function, called, require
-from wengert.functions.arguments import operands_of, takes_out, tensor_of
+from wengert.functions.arguments import constant, operands_of, takes_out, tensor_of
 from wengert.functions.elementary import digamma, i0, lgamma, sigmoid
 from wengert.functions.math import clamp
 from wengert.functions.shapes import broadcast_shapes
@@ -167,7 +167,16 @@ _logit = recorder(rules.logit)
 def logit(input: Any, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x within [eps, 1 - eps]."""
     input = floating(tensor_of(input))
-    return _logit(input if eps is None else clamp(input, eps, 1 - eps))
+    if eps is None:
+        return _logit(input)
+    if eps <= 0.5:
+        return _logit(clamp(input, eps, 1 - eps))
+    # PyTorch looks at the lower bound first, and at the upper one where x is above.
+    low, high = (constant(np.full((), bound, input.dtype)) for bound in (eps, 1 - eps))
+    return _logit(_where(input < eps, low, _where(input > 1 - eps, high, input)))
+
+
+_where = recorder(np.where)
 
 
 # ---- Bessel and Airy functions ---------------------------------------------------------------
@@ -212,6 +221,7 @@ def _degree(x: Any, n: Any) -> tuple[Tensor, Any]:
     if not hasattr(order, "shape"):
         return x, order
     shape = broadcast_shapes(x.shape, order.shape)
+    x = cast(x, dtypes.result_type(x._array, order))
     return (x if x.shape == shape else x.expand(shape)), np.trunc(order)
 
 

@@ -343,7 +343,8 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         away = x - sum(x * weights, 1, True) / total
         product = (away * weights) @ away.conj().mT
         scale = 1 if aweights is None else sum(weights * aweights) / total
-        result = product / (total - correction * scale)
+        degrees = (total - correction * scale).clamp(min=0)
+        result = product / degrees
     return result.reshape(()) if x.shape[0] == 1 else result
 
 

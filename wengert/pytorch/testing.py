@@ -11,6 +11,7 @@ from wengert.functions.creation import as_tensor
 from wengert.functions.math import complex
 from wengert.functions.random import rand
 from wengert.imports import lacking as _lacking
+from wengert.tensor import Tensor
 
 _TOLERANCE = {
     "float16": (1e-3, 1e-5),
@@ -53,6 +54,13 @@ def assert_close(
         _alike(len(actual), len(expected), "lengths", msg)
         for one, other in zip(actual, expected, strict=True):
             assert_close(one, other, **options)
+    elif isinstance(actual, Tensor) != isinstance(expected, Tensor) and not all(
+        hasattr(x, "__array__") for x in (actual, expected)
+    ):
+        raise TypeError(
+            f"assert_close compares what is alike, not {type(actual).__name__} and "
+            f"{type(expected).__name__}. Make both tensors with wengert.tensor(...)."
+        )
     else:
         _numbers_close(as_tensor(actual).detach(), as_tensor(expected).detach(), options)
 

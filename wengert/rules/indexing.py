@@ -362,6 +362,15 @@ def _at(index: Any, axis: int, ndim: int) -> Any:
     return index[(slice(None),) * (axis % ndim) + (None,)]
 
 
+def _is_one_of_a_line(x: Any, index: Any, axis: int) -> bool:
+    return type(x) is type(index) is np.ndarray and x.ndim == 1 and not index.ndim
+
+
+@way(pick, _is_one_of_a_line)
+def _picked_from_a_line(x: Any, index: Any, axis: int) -> Any:
+    return np.array(x[index[()]])
+
+
 @way(pick, lambda x, index, axis: _from_lines(x, _at(index, axis, x.ndim), axis))
 def _picked_from_lines(x: Any, index: Any, axis: int) -> Any:
     return _taken(x, _at(index, axis, x.ndim), axis).reshape(index.shape)

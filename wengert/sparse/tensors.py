@@ -13,9 +13,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from wengert.autograd.misfits import told
 from wengert.autograd.operands import one_dtype
 from wengert.functions import creation, device
-from wengert.functions.arguments import tensor_of
+from wengert.functions.arguments import one_dim, tensor_of
 from wengert.functions.joining import cat
 from wengert.functions.legacy import TYPES, TensorType
 from wengert.functions.printing import tensor_text
@@ -452,6 +453,18 @@ class _SparseType(TensorType):
 # ---- torch.sparse ---------------------------------------------------------------------------
 
 
+def masked(x: Tensor, mask: SparseTensor) -> SparseTensor:
+    """The elements of a dense tensor at the indices of a sparse one."""
+    if not isinstance(mask, SparseTensor) or tuple(x.shape) != tuple(mask.shape):
+        raise RuntimeError(
+            f"sparse_mask(): a sparse tensor of the shape {list(x.shape)} is expected, not "
+            f"{type(mask).__name__} of {list(getattr(mask, 'shape', ()))}"
+        )
+    at = mask.coalesce()
+    return at._with(x[tuple(at._indices())])
+
+
+@told
 def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
     """The product of matrices of which one is sparse, or both.
 
@@ -485,33 +498,38 @@ def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
     return index_reduce(out, 0, rows, terms, reduce, include_self=False)
 
 
+@told
 def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * mat + alpha * (mat1 @ mat2)."""
     return beta * mat + alpha * mm(mat1, mat2)
 
 
+@told
 def sum(input: SparseTensor, dim: Any = None, dtype: Any = None) -> Any:
     """The sum of all elements, or along dimensions: sparse again."""
     x = input if dtype is None else input.to(dtype)
     if dim is None:
         return x._elements.sum()
-    gone = {k % x.ndim for k in ([dim] if isinstance(dim, int) else dim)}
+    gone = {one_dim(k, x.ndim) for k in ([dim] if isinstance(dim, int) else dim)}
     left = [k for k in range(x.ndim) if k not in gone]
     if not left:
         return x._elements.sum()
     return SparseTensor(x._places[left], x._elements, [x._extent[k] for k in left]).coalesce()
 
 
+@told
 def softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> SparseTensor:
     """softmax along a dimension of the elements that are stored; the others stay zero."""
     x = log_softmax(input, dim, dtype=dtype)
     return x._with(x._elements.exp())
 
 
+@told
 def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> SparseTensor:
     """The logarithm of `softmax`."""
     x = (input if dtype is None else input.to(dtype)).coalesce()
-    others = [k for k in range(x.ndim) if k != dim % x.ndim]
+    axis = one_dim(dim, x.ndim)
+    others = [k for k in range(x.ndim) if k != axis]
     size = [x._extent[k] for k in others]
     group = np.ravel_multi_index(tuple(x._places[others]), size) if others else x._places[0] * 0
     count = int(np.prod(size))

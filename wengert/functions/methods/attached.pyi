@@ -413,6 +413,8 @@ class Methods:
         """Degrees to radians."""
     def deg2rad_(self) -> _Tensor:
         """`deg2rad`, in place."""
+    def dense_dim(self) -> builtins.int:
+        """How many dimensions are dense: all."""
     def det(self, *, out: _Out | None = None) -> _Tensor:
         """The determinant. Its derivative, det(A) A^-H, is right at singular matrices too."""
     def detach(self) -> _Tensor:
@@ -661,15 +663,18 @@ class Methods:
         """Whether the elements are floating-point numbers (not complex)."""
     def is_inference(self) -> builtins.bool:
         """Whether this tensor was made in inference mode."""
+    is_ipu: builtins.bool
     @property
     def is_leaf(self) -> builtins.bool:
         """Whether the user made this tensor, rather than a recorded operation."""
+    is_maia: builtins.bool
     @property
     def is_meta(self) -> builtins.bool: ...
     @property
     def is_mkldnn(self) -> builtins.bool: ...
     @property
     def is_mps(self) -> builtins.bool: ...
+    is_mtia: builtins.bool
     def is_neg(self) -> builtins.bool:
         """Whether conjugation is still to be done: never, it is done at once."""
     @property
@@ -692,6 +697,8 @@ class Methods:
     def is_sparse(self) -> builtins.bool: ...
     @property
     def is_sparse_csr(self) -> builtins.bool: ...
+    is_vulkan: builtins.bool
+    is_xla: builtins.bool
     @property
     def is_xpu(self) -> builtins.bool: ...
     def isclose(self, other: _TensorLike, rtol: builtins.float = ..., atol: builtins.float = ..., equal_nan: builtins.bool = False) -> _Tensor:
@@ -1081,7 +1088,7 @@ class Methods:
         """The slice number `index` along `dim`, without that dimension: a view."""
     def select_scatter(self, src: _TensorLike, dim: builtins.int, index: builtins.int) -> _Tensor:
         """`input` with one slice along `dim` replaced."""
-    def set_(self, source: _TensorLike | None = None, *more: _Any) -> _Tensor:
+    def set_(self, source: _Tensor | None = None, *more: _Any) -> _Tensor:
         """Make this tensor look into the memory of another (or, without one, be empty)."""
     def sgn(self, *, out: _Out | None = None) -> _Tensor:
         """sign(x); for complex numbers z / |z|, and 0 at 0."""
@@ -1127,6 +1134,10 @@ class Methods:
         """exp(x) / sum(exp(x)) along `dim`."""
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int = ...) -> _results.sort_result:
         """The elements in order along `dim`, and where each came from."""
+    def sparse_dim(self) -> builtins.int:
+        """How many dimensions are sparse: none."""
+    def sparse_mask(self, mask: _TensorLike) -> _Tensor:
+        """The elements at the indices of a sparse tensor, as a sparse tensor."""
     def split(self, split_size_or_sections: _Any, dim: builtins.int = 0, *, axis: builtins.int = ..., split_size: _Any = ...) -> builtins.tuple[_Tensor, ...]:
         """Pieces of one size along `dim` (the last may be smaller), or of the sizes given: views."""
     def split_with_sizes(self, split_sizes: _Sequence[builtins.int], dim: builtins.int = 0) -> builtins.tuple[_Tensor, ...]:
@@ -1212,8 +1223,14 @@ class Methods:
         """The tensor itself: it is on the CPU, where else it could be is an error."""
     def to_sparse(self, sparse_dim: builtins.int | None = None, *, layout: _Any = None, blocksize: _Any = None, dense_dim: builtins.int | None = None) -> _Tensor:
         """The elements that are not zero, as a sparse tensor in COO form, or CSR."""
+    def to_sparse_bsc(self, dense_dim: _Any = None) -> _Tensor:
+        """NotImplementedError: of layouts there are COO and CSR."""
+    def to_sparse_bsr(self, dense_dim: _Any = None) -> _Tensor:
+        """NotImplementedError: of layouts there are COO and CSR."""
     def to_sparse_coo(self, sparse_dim: builtins.int | None = None, *, layout: _Any = None, blocksize: _Any = None, dense_dim: builtins.int | None = None) -> _Tensor:
         """The elements that are not zero, as a sparse tensor in COO form, or CSR."""
+    def to_sparse_csc(self, dense_dim: _Any = None) -> _Tensor:
+        """NotImplementedError: of layouts there are COO and CSR."""
     def to_sparse_csr(self, dense_dim: _Any = None) -> _Tensor:
         """The elements that are not zero, as a sparse tensor in CSR form."""
     def tolist(self) -> _Any:

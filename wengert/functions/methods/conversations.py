@@ -250,6 +250,29 @@ class TensorMethods:
         """The elements that are not zero, as a sparse tensor in CSR form."""
         return self.to_sparse().to_sparse_csr()
 
+    def to_sparse_csc(self: Any, dense_dim: Any = None) -> Tensor:
+        """NotImplementedError: of layouts there are COO and CSR."""
+        raise NotImplementedError(
+            "sparse tensors are in COO or CSR form here. Use x.to_sparse() or x.to_sparse_csr(); "
+            "x.t().to_sparse_csr() has the columns of x as its rows."
+        )
+
+    to_sparse_bsr = to_sparse_bsc = to_sparse_csc
+
+    def sparse_mask(self: Any, mask: Any) -> Tensor:
+        """The elements at the indices of a sparse tensor, as a sparse tensor."""
+        masked: Tensor = importlib.import_module("wengert.sparse.tensors").masked(self, mask)
+        return masked
+
+    def sparse_dim(self: Any) -> int:
+        """How many dimensions are sparse: none."""
+        return 0
+
+    def dense_dim(self: Any) -> int:
+        """How many dimensions are dense: all."""
+        ndim: int = self.ndim
+        return ndim
+
     def resolve_conj(self: Any) -> Tensor:
         """The tensor itself: conjugation is never postponed."""
         return self
@@ -263,6 +286,7 @@ class TensorMethods:
     device = property(lambda self: devices.CPU, doc="Where the memory is: the CPU.")
     layout = property(lambda self: devices.strided, doc="How the elements lie: by strides.")
     is_cpu = property(lambda self: True, doc="Whether the memory is the CPU's: always.")
+    is_ipu = is_maia = is_mtia = is_vulkan = is_xla = False
     is_cuda = is_sparse = is_sparse_csr = is_mkldnn = is_mps = is_meta = is_quantized = is_xpu = (
         is_nested
     ) = property(lambda self: False, doc="False: a tensor is dense, and in the CPU's memory.")

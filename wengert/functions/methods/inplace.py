@@ -171,11 +171,13 @@ def apply_(self: Tensor, callable: Any) -> Tensor:
     )
 
 
+@told
 def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
     """x = f(x, y) in place, element by element, by a Python function."""
     return _mapped(self, (tensor,), callable, "map_")
 
 
+@told
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
     """x = f(x, y, z) in place, element by element, by a Python function."""
     return _mapped(self, (x, y), callable, "map2_")
@@ -223,7 +225,8 @@ def _swap(function: Any, name: str) -> Any:
     )
 
 
-def set_(self: Tensor, source: Any = None, *more: Any) -> Tensor:
+@told
+def set_(self: Tensor, source: Tensor | None = None, *more: Any) -> Tensor:
     """Make this tensor look into the memory of another (or, without one, be empty)."""
     if modes.is_grad_enabled():
         inplace.refuse(self)

@@ -17,6 +17,7 @@ from wengert.history.location import warn
 from wengert.nn.functional import chance as random
 from wengert.nn.functional.shared import apply, check_floats, reshape, where, written, written_by
 from wengert.rules import neural, reductions
+from wengert.rules.indexing import slices
 from wengert.tensor import Tensor, wrap
 
 SELU_ALPHA = 1.6732632423543772848170429916717
@@ -181,8 +182,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     if n % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {n}")
     before = (slice(None),) * (dim % input.ndim)
-    a, b = input[(*before, slice(0, n // 2))], input[(*before, slice(n // 2, n))]
-    return a * sigmoid(b)
+    a, b = ((*before, slice(0, n // 2)), (*before, slice(n // 2, n)))
+    return apply(slices, input, a) * apply(neural.sigmoid, apply(slices, input, b))
 
 
 @of_tensors(2, alike=True)

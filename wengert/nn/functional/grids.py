@@ -94,19 +94,20 @@ def _check(input: Tensor, grid: Tensor, mode: str, padding_mode: str, n: int) ->
             "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or "
             f"'reflection', but got: '{padding_mode}'"
         )
-    if n not in (2, 3) or grid.ndim != input.ndim:
+    shape, points = input._array.shape, grid._array.shape
+    if n not in (2, 3) or len(points) != len(shape):
         raise RuntimeError(
             "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but "
             f"got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
     if n == 3 and mode == "bicubic":
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    if input.shape[0] != grid.shape[0] or grid.shape[-1] != n:
+    if shape[0] != points[0] or points[-1] != n:
         raise RuntimeError(
-            f"grid_sampler(): expected grid to have the batch size {input.shape[0]} and size {n} "
+            f"grid_sampler(): expected grid to have the batch size {shape[0]} and size {n} "
             f"in last dimension, but got grid with sizes {list(grid.shape)}"
         )
-    if min(input.shape[2:]) == 0:
+    if 0 in shape[2:]:
         raise RuntimeError(
             "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
             f"sizes {list(input.shape)}"

@@ -228,7 +228,10 @@ def _resized(
 def _nearest(size: int, out: int, scale: float, mode: str, dtype: Any) -> Any:
     """Of each new pixel the old one that counts, as `resize` takes it."""
     half = 0.5 if mode == "nearest-exact" else 0.0
-    places = np.floor((np.arange(out) + half) * np.float32(scale)).astype(np.int64)
+    if not half and out in (size, 2 * size):  # whatever the factor was before it was cut off
+        places = np.arange(out) * size // out
+    else:
+        places = np.floor((np.arange(out) + half) * np.float32(scale)).astype(np.int64)
     return Band(np.minimum(places, size - 1), np.ones((out, 1), dtype), size)
 
 
@@ -247,7 +250,9 @@ def _weights(
 
 
 def _linear_weights(size: int, out: int, scale: float | None, align_corners: bool) -> Any:
-    """The matrix of linear interpolation from `size` points to `out`."""
+    """The matrix of linear interpolation from `size` points to `out`; as many stay as they are."""
+    if out == size:
+        return np.eye(size)
     if align_corners:
         place = np.arange(out) * ((size - 1) / (out - 1) if out > 1 else 0.0)
     else:

@@ -58,7 +58,7 @@ def mse_loss(
         if dtype is b.dtype and a.shape == b.shape and dtype.kind == "f" and a.size:
             return _mse(input, target)
     reduction = reduction_of(size_average, reduce, reduction)
-    matched(input, target, "mse_loss", "c")
+    input, target = matched(input, target, "mse_loss", "c")
     return _weighted(apply(np.square, input - target), weight, reduction)
 
 
@@ -86,7 +86,7 @@ def l1_loss(
 ) -> Tensor:
     """The mean of |input - target|."""
     reduction = reduction_of(size_average, reduce, reduction)
-    matched(input, target, "l1_loss")
+    input, target = matched(input, target, "l1_loss")
     return _weighted(abs(input - target), weight, reduction)
 
 
@@ -101,7 +101,7 @@ def smooth_l1_loss(
 ) -> Tensor:
     """d^2 / (2 beta) where |d| < beta, else |d| - beta/2, for d = input - target."""
     reduction = reduction_of(size_average, reduce, reduction)
-    matched(input, target, "smooth_l1_loss", "c")
+    input, target = matched(input, target, "smooth_l1_loss", "c")
     if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     away = input - target
@@ -120,10 +120,10 @@ def huber_loss(
 ) -> Tensor:
     """d^2 / 2 where |d| < delta, else delta (|d| - delta/2), for d = input - target."""
     reduction = reduction_of(None, None, reduction)
-    matched(input, target, "huber_loss", "c")
+    input, target = matched(input, target, "huber_loss", "c")
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    loss = apply(neural.huber, input - target, float(delta))
+    loss = cast(apply(neural.huber, input - target, float(delta)), input._array.dtype)
     return _weighted(loss, weight, reduction)
 
 
@@ -388,7 +388,7 @@ def binary_cross_entropy(
     require((x >= 0) & (x <= 1), RuntimeError, _NO_PROBABILITY)
     loss = apply(neural.bernoulli_loss, input, target)
     if weight is not None:
-        loss = loss * weight
+        loss = cast(loss * weight, input._array.dtype)
     return reduced(loss, reduction)
 
 
@@ -449,7 +449,8 @@ def soft_margin_loss(
             f"soft_margin_loss: a target of shape {list(target.shape)} is not of the input's, "
             f"{list(input.shape)}. Use squeeze()."
         )
-    return reduced(apply(neural.softplus, -target * input), reduction)
+    loss = apply(neural.softplus, -target * input)
+    return reduced(cast(loss, input._array.dtype), reduction)
 
 
 @of_tensors(1)
@@ -467,7 +468,8 @@ def multilabel_soft_margin_loss(
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduced(mean(loss, input._array.ndim - 1), reduction)
+    axis = input._array.ndim - 1
+    return reduced(total(loss, axis) / input._array.shape[axis], reduction)
 
 
 @of_tensors(2)
@@ -562,7 +564,7 @@ def poisson_nll_loss(
         large = target._array > 1
         t = where(large, target, 1)
         stirling = t * apply(np.log, t) - t + 0.5 * apply(np.log, 2 * math.pi * t)
-        loss = loss + where(large, stirling, 0)
+        loss = cast(loss + where(large, stirling, 0), loss._array.dtype)
     return reduced(loss, reduction)
 
 
@@ -610,7 +612,7 @@ def margin_ranking_loss(
             "margin_ranking_loss: the tensors need as many dimensions, but have shapes "
             f"{list(input1.shape)}, {list(input2.shape)} and {list(target.shape)}. Use squeeze()."
         )
-    return reduced(_above_zero(-target * (input1 - input2) + margin), reduction)
+    return reduced(_above_zero(-target * (input1 - input2) + float(margin)), reduction)
 
 
 @of_tensors(2)

@@ -13,6 +13,7 @@ from wengert.autograd.record import recorder
 from wengert.dispatch import called
 from wengert.errors import DtypeError
 from wengert.functions.arguments import of_tensors
+from wengert.functions.shapes import broadcast_tensors
 from wengert.history.location import warn
 from wengert.tensor import Tensor, wrap
 
@@ -93,8 +94,8 @@ def reduced(loss: Any, reduction: str) -> Any:
     return total(loss) if reduction == "sum" else loss
 
 
-def matched(input: Any, target: Any, name: str, refused: str = "") -> None:
-    """Warn where a loss would broadcast: almost always a missing squeeze().
+def matched(input: Any, target: Any, name: str, refused: str = "") -> Any:
+    """Both, of one shape; warn where a loss would broadcast: almost always a missing squeeze().
 
     DtypeError for operands of the kinds `refused`.
     """
@@ -106,6 +107,8 @@ def matched(input: Any, target: Any, name: str, refused: str = "") -> None:
             f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
             "Please ensure they have the same size."
         )
+        return broadcast_tensors(input, target)
+    return input, target
 
 
 _SPACES = ("L", "H, W", "D, H, W")

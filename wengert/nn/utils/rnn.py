@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder
 from wengert.functions.arguments import of_tensors
 from wengert.functions.creation import as_tensor
@@ -178,6 +179,7 @@ def pad_packed_sequence(
     return data[wrap(places.T if batch_first else places)], wrap(lengths)
 
 
+@told
 def pad_sequence(
     sequences: Any, batch_first: bool = False, padding_value: float = 0.0,
     padding_side: str = "right",
