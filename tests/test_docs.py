@@ -414,7 +414,7 @@ WITHOUT_SHAPES = """
     functions.creation:to_dlpack functions.random.Generator:set_state
     history.node.Node:pull,settle,pull_recorded nn.module.Module:forward
     nn.utils.parametrize.ParametrizationList:right_inverse
-    nn.utils.prune.BasePruningMethod:compute_mask,prune,apply
+    nn.utils.prune.BasePruningMethod:compute_mask,prune,apply tensor.Tensor:sparse_mask
     nn.utils.prune.PruningContainer:compute_mask
     nn.utils.prune:l1_unstructured,ln_structured,global_unstructured
     optim.optimizer.Optimizer:update optimize.roots:least_squares,root
@@ -441,7 +441,7 @@ WITHOUT_ERRORS = """
     tape.math:sin,cos,tan tape.math:tanh,sigmoid,square tape.math:abs,negative,maximum
     tape.math:minimum,matmul,zeros_like tape.math:ones_like
     tape.variables.Variable:assign_add,assign_sub tensor.Tensor:backward,clip_,compress
-    tensor.Tensor:float_power_,igamma_,is_set_to tensor.Tensor:module_load,set_,to
+    tensor.Tensor:float_power_,igamma_,is_set_to tensor.Tensor:module_load,to
     tensor.Tensor:true_divide_,type_as utils.data.loader:default_convert
     utils.tensorboard.SummaryWriter:add_scalar,add_images
 """

@@ -196,7 +196,10 @@ CALLS[reductions.others] = [
     (np.zeros(SOME), 0),
 ]
 CALLS[shapes.real_pairs] = [(RNG.standard_normal(FEW) * (1 + 2j),)]
-CALLS[shapes.complex_of_pairs] = [tuple(arrays(1, *FEW, 2)), (arrays(1, 2, *FEW)[0].T,)]
+CALLS[shapes.complex_of_pairs] = [
+    *((x,) for x in (*arrays(1, *FEW, 2), arrays(1, 2, *FEW)[0].T, np.ones((9, 7, 2))[::2])),
+    (np.broadcast_to(np.array([1.0, 2.0]), (3, 2)),),
+]
 
 TRUTHS = RNG.integers(0, 2, MANY) == 0
 CALLS[QUICK[np.where]] = [

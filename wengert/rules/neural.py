@@ -24,6 +24,12 @@ from wengert.rules.ways import INTO, implemented, way
 
 # ---- activations ---------------------------------------------------------------------------
 
+
+def _flat(t: Any) -> Any:
+    """The derivative of a slope that is the same on each side of a kink: zero, as in PyTorch."""
+    return np.zeros_like(t)
+
+
 # On few numbers a ufunc takes twice as long with a Python number as with a 0-d array.
 _ZERO = {dtype: np.zeros((), dtype) for dtype in EXACT}
 for _zero in _ZERO.values():
@@ -143,7 +149,7 @@ def _erf_of_one(x: Any) -> Any:
 
 elementwise(sigmoid, lambda t, y: t * (y * (1 - y)), names="sigmoid", doc="1 / (1 + exp(-x)).")
 elementwise(relu, lambda t, y: threshold_pull(t, y), names="relu", doc="max(x, 0).")
-elementwise(threshold_pull, threshold_pull, name="ThresholdBackward", constants=("at",))
+elementwise(threshold_pull, threshold_pull, _flat, name="ThresholdBackward")
 elementwise(
     erf,
     lambda t, x: t * (2 / math.sqrt(math.pi)) * np.exp(-x * x),
@@ -233,7 +239,7 @@ def _bent(x: Any, at: Any, slope: Any) -> Any:
 
 
 elementwise(leaky_relu, lambda t, x, slope: leaky_pull(t, x, slope))
-elementwise(leaky_pull, leaky_pull, name="LeakyReluBackward", constants=("at",))
+elementwise(leaky_pull, leaky_pull, _flat, name="LeakyReluBackward")
 
 
 @primitive
@@ -270,10 +276,10 @@ elementwise(
     prelu_pull,
     lambda t, weight, at: prelu_pull(t, weight, at),
     lambda t, g, at: below_zero(t * g, at),
+    _flat,
     name="PreluKernelBackward",
-    constants=("at",),
 )
-elementwise(below_zero, below_zero, constants=("at",))
+elementwise(below_zero, below_zero, _flat)
 
 
 @primitive
@@ -349,7 +355,7 @@ def hardtanh_pull(g: Any, at: Any, low: float, high: float) -> Any:
 
 
 elementwise(hardtanh, lambda t, x, low, high: hardtanh_pull(t, x, low, high))
-elementwise(hardtanh_pull, hardtanh_pull, name="HardtanhBackward", constants=("at",))
+elementwise(hardtanh_pull, hardtanh_pull, _flat, name="HardtanhBackward")
 
 
 @primitive
@@ -386,7 +392,7 @@ def softshrink(x: Any, lambd: float) -> Any:
 
 for shrink in (hardshrink, softshrink):
     elementwise(shrink, lambda t, x, lambd: shrink_pull(t, x, lambd))
-elementwise(shrink_pull, shrink_pull, name="HardshrinkBackward", constants=("at",))
+elementwise(shrink_pull, shrink_pull, _flat, name="HardshrinkBackward")
 
 
 @primitive

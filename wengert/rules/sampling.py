@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -540,7 +541,7 @@ transposed(resize, unresize, "Upsample", "UpsampleBackward")
 # ---- bins ----------------------------------------------------------------------------------
 
 
-def largest_of_bins(x: Any, bins: Any) -> Any:
+def largest_of_bins(x: Any, bins: Sequence[tuple[tuple[int, int], ...]]) -> Any:
     """Where in each bin of the last one or two dimensions the largest number is, as if one.
 
     `bins` holds pairs of where each begins and stops, for each of these dimensions. NaN counts as
@@ -551,8 +552,7 @@ def largest_of_bins(x: Any, bins: Any) -> Any:
     """
     spatial = x.shape[x.ndim - len(bins) :]
     lines = x.reshape(-1, *(1,) * (2 - len(bins)), *spatial)
-    rows, columns = (*(((0, 1),),) * (2 - len(bins)), *bins)
-    rows, columns = _ends(rows), _ends(columns)
+    rows, columns = map(_ends, (*(((0, 1),),) * (2 - len(bins)), *bins))
     places = np.empty((len(lines), len(rows), len(columns)), np.int64)
     _largest_of_bins(lines, rows, columns, places)
     return places.reshape(*x.shape[: x.ndim - len(bins)], *map(len, bins))

@@ -400,13 +400,7 @@ def _complex_in_place(x: Any) -> Any:
     kind = np.result_type(x.dtype, np.complex64)
     if x.strides[-1] != x.itemsize:
         x = x.copy()
-    return (
-        np.lib.stride_tricks.as_strided(
-            x[..., :1].view(kind)[..., 0], x.shape[:-1], x.strides[:-1], writeable=x.flags.writeable
-        )
-        if x.flags.c_contiguous is False
-        else x.view(kind)[..., 0]
-    )
+    return x.view(kind)[..., 0]
 
 
 linear(real_pairs, lambda g: complex_of_pairs(g), name="ViewAsReal", view=True, axes=())

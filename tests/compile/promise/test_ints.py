@@ -26,7 +26,8 @@ n + 0.5 | -1.5 * n | n / 2 | 1 / n | n // 3 | 7 // n | n % 3 | n % -1.5 | -7 % n
 2 ** min(n, 99) | 0.5**n | (-0.5)**n | 1 - 0.9 ** n | n**0.5 | abs(n)**-0.5 | 1 << n % 70 | n >> 2
 n > 4 | n == 3 | 0 < n < 10 | (n > 1) + (n > 2) | ~(n > 1) | n < 2.5 | max(n, 5) | min(5, n)
 1 if n > 4 else 2 | n % 2 == 0 | n and 3 | {2: 5, 3: 6}.get(n, 0) | isinstance(n, int) | n is None
-slice(n) | [slice(0, n, 2)] | range(n % 9) | n % (n > 1) | (7 % (n > 1)) > 0 | -5 // ((n > 1) - (n < 0)) | 7 % (n % 5 - 2)
+slice(n) | [slice(0, n, 2)] | range(n % 9) | n % (n > 1) | (7 % (n > 1)) > 0
+-5 // ((n > 1) - (n < 0)) | 7 % (n % 5 - 2)
 (n & 6) - (n|5) * (5^n)
 list(range(n % 5)) | [0] * (n % 4) | (n % 3) * "ab" | [5, 6, 7][n % 3] | n.bit_length() | round(n)
 """.replace("\n", " | ")

@@ -260,7 +260,10 @@ class TensorMethods:
     to_sparse_bsr = to_sparse_bsc = to_sparse_csc
 
     def sparse_mask(self: Any, mask: Any) -> Tensor:
-        """The elements at the indices of a sparse tensor, as a sparse tensor."""
+        """The elements at the indices of a sparse tensor, as a sparse tensor.
+
+        RuntimeError where that has another shape.
+        """
         masked: Tensor = importlib.import_module("wengert.sparse.tensors").masked(self, mask)
         return masked
 
