@@ -43,7 +43,16 @@ from wengert.compile.trace.arguments import (
 from wengert.compile.trace.arrays.ints import interval
 from wengert.compile.trace.arrays.layouts import strides_of
 from wengert.compile.trace.arrays.refusals import Postponed
-from wengert.compile.trace.capture import Capture, Cut, Fixed, Specialize, Varying, forget
+from wengert.compile.trace.capture import (
+    Capture,
+    Cut,
+    Fixed,
+    Retraced,
+    Specialize,
+    Unsettled,
+    Varying,
+    forget,
+)
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.loops.pullback import pull_back
 from wengert.compile.trace.observe.loops import Unrolled
@@ -471,6 +480,7 @@ class CompiledFunction(_Typed[P, R]):
         """
         self._explain_retrace(args, kwargs)
         kinds, least = 0, sys.maxsize
+        unsettled: set[Any] = set()
         while True:
             try:
                 captured = self.capture(args, kwargs, kinds)
@@ -486,6 +496,9 @@ class CompiledFunction(_Typed[P, R]):
                 continue
             except Fixed as fixed:
                 self._fix(key_of(fixed.place))
+                continue
+            except Unsettled as changed:
+                changed.begin_again(unsettled)
                 continue
             except Cut as decision:
                 self._cuts.setdefault(key_of(decision.place), set()).update(decision.cuts)
@@ -648,7 +661,7 @@ def _only_in_one(met: list[Any], again: list[Any]) -> BaseException:
     return longer[min(len(met), len(again))][0]
 
 
-_DECISIONS = (TracingError, StateError, Specialize, Varying, Fixed, Cut, Postponed)
+_DECISIONS = (TracingError, StateError, Retraced, Postponed)
 
 
 def _run(world: World, function: Any, traced: list[Any], /, *args: Any, **kwargs: Any) -> Any:

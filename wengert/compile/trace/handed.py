@@ -28,17 +28,18 @@ from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.arrays.layouts import kept
 from wengert.compile.trace.arrays.storage import Storage
 from wengert.compile.trace.captured import Joint
-from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS
+from wengert.compile.trace.observe.objects import CONTAINERS
 from wengert.compile.trace.parts import Part, ordered, overlapping, part
 from wengert.compile.trace.results import gone_through, sequence
 from wengert.compile.trace.world import watch
+from wengert.compile.trace.world.conditions import Conditions
 from wengert.compile.trace.world.inputs import Inputs, Passed
 from wengert.compile.trace.world.outside import FoundGradient, Outside
 from wengert.compile.trace.world.places import (
+    MISSING,
     Attribute,
     Did,
     Gradient,
-    Guard,
     Known,
     Output,
     Place,
@@ -46,7 +47,6 @@ from wengert.compile.trace.world.places import (
     Write,
     key_of,
     own_of,
-    same,
 )
 from wengert.compile.trace.world.world import World
 from wengert.errors import TracingError
@@ -137,7 +137,7 @@ class HandedBack:
         """The tensors that the function hands back: in its result, in what it has written that is
         there in the end, and as gradients."""
         effects = self.world.effects
-        effects[:] = list(_lasting(effects, self.world.conditions.guards))
+        effects[:] = list(_lasting(effects, self.world.conditions))
         handed = self.tensors_in(result, *(value for _, value in effects))
         return [x for x in (*handed, *self.gradients()) if self.is_made(x)]
 
@@ -435,9 +435,10 @@ class HandedBack:
 
 
 def _lasting(
-    effects: list[tuple[Place | None, Any]], guards: dict[Any, Guard]
+    effects: list[tuple[Place | None, Any]], conditions: Conditions
 ) -> Iterator[tuple[Place | None, Any]]:
-    """What of these is there in the end: of one place the last value.
+    """What of these is there in the end: of one place the last value. What is deleted before that
+    comes at the end of its dictionary again.
 
     What a guard says to be there anyway, as the mode of a module that is in that mode, is not
     written again.
@@ -449,13 +450,10 @@ def _lasting(
         if (
             place is None
             or k < called
-            or (last[key] == k and not _is_there(guards.get(key), value))
+            or (last[key] == k and not conditions.is_there(key, value))
+            or (last[key] > k and value is MISSING)
         ):
             yield place, value
-
-
-def _is_there(guard: Guard | None, value: Any) -> bool:
-    return guard is not None and type(value) in ATOMS and guard.equal and same(guard.object, value)
 
 
 def _final(now: TracedArray, traced: TracedArray) -> Value:

@@ -652,7 +652,13 @@ class TracedArray(ArrayMethods):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = np.asarray(self.concrete("np.asarray()"))
-        return array.astype(dtype) if dtype is not None else array
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        if copy:
+            return array.copy()
+        array = array.view()
+        array.flags.writeable = False  # what is written there would not arrive
+        return array
 
     def __str__(self) -> str:
         return str(self.known("str()"))

@@ -234,7 +234,7 @@ class Calls(Outside):
         around = getattr(callee, "__self__", None) if kind in BOUND else None
         if isinstance(around, CONTAINERS):
             if id(around) in self.origins:
-                callee = self._meant("_method_of_container", callee)
+                callee = self._meant("_method_of_container", callee, self.is_statement)
             else:
                 for value in args:
                     self._given(value, callee)
@@ -248,6 +248,7 @@ class Calls(Outside):
     def _class_statement(self, build: Any, *args: Any, **named: Any) -> Any:
         cls = build(*args, **named)
         self.classes[id(cls)] = cls
+        self._tell(self.class_made, cls)
         return cls
 
     def _read_as(self, callee: Any, text: Any) -> Any:
@@ -282,9 +283,9 @@ class Calls(Outside):
             self._listener().listen(self._event, self.acting)
             self.deaf -= 1
 
-    def _meant(self, meaning: str, callee: Any) -> Any:
+    def _meant(self, meaning: str, *callee: Any) -> Any:
         """An operation of the observer, in the place of a callable that does this."""
-        return functools.partial(getattr(self, meaning), callee)
+        return functools.partial(getattr(self, meaning), *callee)
 
     def _found(self, cls: type, name: str) -> Any:
         """A special method of a class, if it is the user's; whether there is one has been read."""

@@ -48,6 +48,15 @@ def _rank(item: Any) -> int:
     return hash(item) if type(item) in ATOMS else id(item)
 
 
+def may_raise(container: Any, name: str, args: tuple[Any, ...]) -> bool:
+    """Whether a method raises an error if what it wants is not there: an empty one's does."""
+    try:
+        getattr(type(container)() if type(container) in CHANGEABLE else {}, name)(*args)
+    except Exception:
+        return True
+    return False
+
+
 def fill(container: Any, held: tuple[Any, ...]) -> None:
     """Make a container hold this again."""
     if isinstance(container, dict):
@@ -133,6 +142,20 @@ def dictionary_of(cls: type) -> dict[str, Any]:
     """The dictionary in which a class keeps what it has."""
     (names,) = gc.get_referents(cls.__dict__)
     return names
+
+
+def own_dictionary(x: Any) -> dict[str, Any] | None:
+    """Where an object keeps its attributes, if it is no class."""
+    own = None if isinstance(x, type) else getattr(x, "__dict__", None)
+    return own if type(own) is dict else None
+
+
+def dictionary_behind(x: Any) -> dict[str, Any] | None:
+    """What an object, or a class, keeps its attributes in, or what a view of a dictionary shows."""
+    if isinstance(x, MappingProxyType):
+        behind = gc.get_referents(x)[0]
+        return behind if type(behind) is dict else None
+    return dictionary_of(x) if isinstance(x, type) else own_dictionary(x)
 
 
 def has_method(cls: type, name: str) -> bool:

@@ -14,23 +14,25 @@ import functools
 import operator
 import os
 import sys
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 from wengert.compile.trace.observe import rewrite
 from wengert.compile.trace.observe.calls import Calls
-from wengert.compile.trace.observe.events import MISSING, Write
+from wengert.compile.trace.observe.events import MISSING, Read, Write
 from wengert.compile.trace.observe.objects import (
     ATOMS,
     CHANGEABLE,
     CONTAINERS,
     UNCHANGEABLE,
     contents,
+    dictionary_behind,
     has_method,
     held_in,
     label,
+    may_raise,
     name_of,
     own_item,
     receiver,
@@ -165,11 +167,19 @@ class Observer(Calls):
 
     def length(self, value: Any) -> Any:
         if id(value) in self.origins and isinstance(value, CONTAINERS):
-            if id(value) in self.before:
-                self._read_contents(value)
+            if id(value) in self.reordered and not isinstance(value, list | deque):
+                self._read_contents(value)  # how many are new depends on which there were
             else:
                 self._read("length", value, None, len(value), "")
+                self._read_written(value if isinstance(value, dict) else dictionary_behind(value))
         return value
+
+    def _read_written(self, mapping: Any) -> None:
+        """Whether what the program has put into a dictionary was there before."""
+        if mapping is not None and id(mapping) in self.changed:
+            for _, at, _, key in [*filter(None, self.written)]:
+                if at == id(mapping):
+                    self._tell(self.on_read, Read("kept", mapping, key, MISSING))
 
     def truth(self, value: Any) -> Any:
         """For a decision that keeps no more of a value than its truth."""
@@ -363,6 +373,10 @@ class Observer(Calls):
         before = (self.kept_attribute if kind == "attribute" else own_item)(owner, key)
         if isinstance(owner, CONTAINERS) and kind == "item":
             held = contents(owner)
+        if isinstance(owner, list | deque) and kind == "item":
+            self._read("length", owner, None, len(owner), "")
+        elif not value and place_of(kind, owner, key) not in self.written:
+            self._tell(self.on_read, Read("kept", owner, key, before))
         put(owner, key, *value)
         if isinstance(owner, CONTAINERS) and kind == "item":
             self._keep_before(owner, held)
@@ -426,22 +440,41 @@ class Observer(Calls):
         """What a call in the user's code returned."""
         return value
 
+    def _read_what_is_taken(self, owner: Any, args: tuple[Any, ...]) -> None:
+        """What a method takes away was there, or it would have raised an error."""
+        if isinstance(owner, dict) and args:
+            self._tell(self.on_read, Read("kept", owner, args[0], MISSING))
+        elif isinstance(owner, list | deque) and all(type(x) is int for x in args):
+            self._read("length", owner, None, len(owner), "")
+        else:
+            self._read_contents(owner)
+
     # ---- what libraries do with what is outside --------------------------------------------------
 
-    def _method_of_container(self, method: Any, *args: Any, **named: Any) -> Any:
-        """A method of a container outside: one that changes it has written, any other has read."""
+    def _method_of_container(self, method: Any, unused: bool, *args: Any, **named: Any) -> Any:
+        """A method of a container outside: one that changes it has written, any other has read.
+
+        It is `unused` where nobody looks at what it returns.
+        """
         owner, name = method.__self__, name_of(method)
         before = contents(owner)
         for value in (*args, *named.values()):
             self._given(value, method)
-        result = method(*args, **named)
+        try:
+            result = method(*args, **named)
+        except Exception as error:
+            self._read_contents(owner)
+            self.explain(error)
+            raise
         if isinstance(owner, CHANGEABLE) and not same(before, contents(owner)):
             self._changed(owner, before)
             if isinstance(owner, set) and name == "pop":  # of any item: the call takes out this one
                 name, args = "remove", (result,)
             self._tell(self.on_write, Write("call", owner, name, before, (args, named)))
-            if result is not None:
+            if result is not None and not unused:
                 self._read_contents(owner)
+            elif may_raise(owner, name, args):
+                self._read_what_is_taken(owner, args)
         elif name == "get" and type(args[0]) in ATOMS:
             self._read_has(owner, args[0])
             if args[0] in owner:

@@ -11,6 +11,7 @@ from wengert.compile.trace.observe.objects import (
     ATOMS,
     CONTAINERS,
     contents,
+    dictionary_behind,
     labels_of,
     name_of,
     own_attribute,
@@ -33,6 +34,7 @@ class Outside:
         self.written: set[Any] = set()  # places
         self.before: dict[int, tuple[Any, ...]] = {}  # contents of containers that were changed
         self.put: dict[int, Any] = {}  # what the program has made and written outside
+        self.changed: set[int] = set()  # what the program has written in, by id
         self.reordered: set[int] = set()  # containers changed otherwise than item by item
         self.gone_through: set[int] = set()
         self.methods: dict[tuple[type, str], Any] = {}
@@ -107,6 +109,9 @@ class Outside:
 
     def class_used(self, cls: type) -> None:
         """A library has a class of the user's, or an object of it, and may ask it for anything."""
+
+    def class_made(self, cls: type) -> None:
+        """The program has made a class, of which it may have used something before it was done."""
 
     def _use_class(self, value: Any) -> None:
         while type(value) in FUNCTIONS[1:]:
@@ -249,6 +254,7 @@ class Outside:
             self.written.add(place)
         if type(after) not in ATOMS and id(after) not in self.origins:
             self.put[id(after)] = after
+        self.changed |= {id(owner), id(dictionary_behind(owner))}
         self._tell(self.on_write, Write(kind, owner, key, before, after))
 
     def _changed(self, container: Any, before: tuple[Any, ...]) -> None:
@@ -257,6 +263,7 @@ class Outside:
 
     def _keep_before(self, container: Any, held: tuple[Any, ...]) -> None:
         """The program has changed a container that held this."""
+        self.changed.add(id(container))
         if id(container) not in self.before:
             self.before[id(container)] = self.as_before(container, held)
         self._tell(self.on_change, container, held)
@@ -273,10 +280,11 @@ def place_of(kind: str, owner: Any, key: Any) -> Any:
     """What identifies a place to read or write; None if nothing does. 1 is not True here."""
     if type(owner) is super:
         return kind, id(receiver(owner)), receiver(owner, "__thisclass__"), key
-    if kind == "attribute" and not isinstance(owner, type):
-        own = getattr(owner, "__dict__", None)
-        if type(own) is dict and key in own:  # an item of that, by whichever name it is read
-            kind, owner = "item", own
+    own = dictionary_behind(owner) if kind == "attribute" else None
+    if own is not None and key in own:  # an item of that, by whichever name it is read
+        kind, owner = "item", own
+    if isinstance(owner, list) and type(key) is int and key < 0:
+        key += len(owner)
     if type(key) in ATOMS and type(key) is not slice:
         return kind, id(owner), type(key), key
     return None

@@ -6,13 +6,22 @@ something by being what it is becomes a guard.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 from wengert.compile.trace.arrays.array import Trace
 from wengert.compile.trace.observe import contents, will_call
-from wengert.compile.trace.world.inputs import Inputs
-from wengert.compile.trace.world.places import Attribute, Gradient, Guard, key_of, unchanged
+from wengert.compile.trace.observe.objects import ATOMS, dictionary_behind, same
+from wengert.compile.trace.world.inputs import Inputs, Unsettled
+from wengert.compile.trace.world.places import (
+    MISSING,
+    Attribute,
+    Gradient,
+    Guard,
+    key_of,
+    owners,
+    unchanged,
+)
 from wengert.compile.trace.world.settings import Settings
 from wengert.history.node import AccumulateGrad, Node
 from wengert.history.surroundings import EVER, EVERYWHERE
@@ -29,12 +38,39 @@ class Conditions:
         self.inputs = inputs
         self.guards: dict[Any, Guard] = {}
         """By place: the first thing seen there counts."""
+        self.changed: Container[int] = ()
+        """The ids of what the function has written in."""
+        self.late: set[Any] = set()
+        """The places that were first asked for after the function had written there."""
         self.names: dict[int, str] = {}
         """What modules call their tensors, by id."""
         self.settings = Settings(trace, inputs)
 
     def note(self, guard: Guard) -> None:
-        self.guards.setdefault(key_of(guard.place), guard)
+        key = key_of(guard.place)
+        if key not in self.guards:
+            self.guards[key] = guard
+            if any(map(self._is_changed, owners(guard.place))):
+                self.late.add(key)
+
+    def _is_changed(self, owner: Any) -> bool:
+        return id(owner) in self.changed or id(dictionary_behind(owner)) in self.changed
+
+    def forget(self, part: Any) -> None:
+        """The function has made this: it is no condition."""
+        for key, guard in [*self.guards.items()]:
+            if any(x is part for x in owners(guard.place)):
+                del self.guards[key]
+
+    def is_known(self, key: Any) -> bool:
+        """Whether what is at a place has to be what it is."""
+        return key in self.guards and self.guards[key].object is not MISSING
+
+    def is_there(self, key: Any, value: Any) -> bool:
+        """Whether this is at a place before each call."""
+        if type(value) not in ATOMS or key in self.late or not self.is_known(key):
+            return False
+        return same(self.guards[key].object, value)
 
     def name(self, named: dict[str, Any]) -> None:
         """What tensors are called."""
@@ -60,11 +96,24 @@ class Conditions:
     # ---- the end --------------------------------------------------------------------------------
 
     def final(self) -> list[Guard]:
-        """All guards. What the function itself has changed is no condition on later calls."""
+        """All guards, once all is as it was before the function wrote: what it asked for after that
+        had depended on what was there before. What else has changed meanwhile, as a cache that
+        fills, it may have seen in either state: it is traced again.
+        """
         everywhere = map(unchanged, (*EVERYWHERE, *EVER))
         for guard in (*self.settings.guards(), *self.inputs.decisive, *everywhere):
             self.note(guard)
-        return [g for g in self.guards.values() if isinstance(g.place, Gradient) or g.holds()]
+        return [self._settled(key, guard) for key, guard in self.guards.items()]
+
+    def _settled(self, key: Any, guard: Guard) -> Guard:
+        if isinstance(guard.place, Gradient) or guard.holds():
+            return guard
+        if key not in self.late:
+            raise Unsettled(guard)
+        before = guard.place.read(())
+        if guard.object is MISSING:
+            return Guard(guard.place, MISSING, equal=before is MISSING)
+        return Guard(guard.place, before)
 
 
 def home_of(owner: Any, name: str) -> dict[str, Any] | None:

@@ -42,7 +42,8 @@ from wengert.history.node import AccumulateGrad, Node
 from wengert.tensor import INFERENCE, Tensor, bare
 
 CUTS = 16
-"""Where an int decides more than so many things, it has to be known."""
+"""Where an int decides more than so many things, it has to be known, and what changes so many times
+by itself is refused."""
 
 
 Asked = Argument | Gradient | Told
@@ -71,6 +72,23 @@ class Fixed(Retraced):
 
     def __init__(self, place: Place) -> None:
         self.place = place
+
+
+class Unsettled(Retraced):
+    """What was read has changed during the trace, and the function has not written it."""
+
+    def __init__(self, guard: Guard) -> None:
+        self.guard = guard
+
+    def begin_again(self, known: set[Any]) -> None:
+        """Remember it: what changes the second time, too, would at each."""
+        key = key_of(self.guard.place)
+        if key in known or len(known) == CUTS:
+            raise TracingError(
+                "a compiled function reads what changes each time it is called, though nothing "
+                f"is seen to write it: {self.guard}. Read it before the call, and pass it."
+            )
+        known.add(key)
 
 
 class Cut(Retraced):
@@ -109,6 +127,8 @@ class Inputs:
         self.cuts = cuts
         """Of the intervals of ints, by the key of the place."""
         self.places: dict[Value, Place] = {}
+        self.fetched: dict[Any, Any] = {}
+        """Tensors and arrays that are inputs, by the keys of their places."""
         self.numbers: dict[Value, float] = {}
         """Inputs that are numbers, as they are now."""
         self.decisive: list[Guard] = []
@@ -219,7 +239,7 @@ class Inputs:
                 raise Specialize(place)
             return self.asked[place]
         with watch.aside():
-            told = place.read(())
+            told = place.tell(self.at_first(place.of))
         self.decisive.append(Guard(place, told))
         return told
 
@@ -228,13 +248,19 @@ class Inputs:
         place = self.places.get(value)
         if place is None or isinstance(place, Argument | Cotangent | Gradient):
             return False
-        return isinstance(place.read(()), np.ndarray)
+        return isinstance(self.at_first(place), np.ndarray)
 
     def _guarded(self, value: Value) -> np.ndarray[Any, Any]:
         """The numbers of an array from outside, on condition that they stay what they are."""
-        place = self.places[value]
-        self.decisive.append(Guard(Bits(place), Bits(place).read(())))
-        return place.read(()).copy()
+        bits = Bits(self.places[value])
+        array = self.at_first(bits.array)
+        self.decisive.append(Guard(bits, bits.tell(array)))
+        return array.copy()
+
+    def at_first(self, place: Place) -> Any:
+        """What was at a place when it was fetched: the function may have put another there."""
+        key = key_of(place)
+        return self.fetched[key] if key in self.fetched else place.read(())
 
     def keep(self, array: np.ndarray[Any, Any], mapping: Any, key: Any) -> Storage:
         """What stands for `array`, which a tensor in `mapping[key]` is about to hold."""
@@ -396,6 +422,7 @@ class Passed:
             value = self.inputs.add(place, array.shape, array.dtype, _name(place))
             traced = TracedArray(self.trace, Storage.given(value, array), ())
         self.arrays[key_of(place)] = place, traced, array
+        self.inputs.fetched.setdefault(key_of(place), array)
         return traced
 
     def tensor(self, place: Place, tensor: Tensor, same: Place | None = None) -> Tensor:
@@ -404,6 +431,7 @@ class Passed:
         if known is not None and known.given is tensor:
             self._by_place[key_of(place)] = known
             return known.tensor
+        self.inputs.fetched[key_of(place)] = tensor
         traced = self.array(place, tensor._array, same)
         leaf = bare(type(tensor), traced)
         if tensor.requires_grad:

@@ -176,7 +176,9 @@ class Bits:
         return f"the numbers in {self.array}"
 
     def read(self, flat: Any) -> Any:
-        x = self.array.read(flat)
+        return self.tell(self.array.read(flat))
+
+    def tell(self, x: Any) -> Any:
         return (x.shape, x.dtype.str, x.tobytes()) if isinstance(x, np.ndarray) else MISSING
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from types import FunctionType, ModuleType
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,12 @@ from wengert.compile.trace.observe.objects import (
     UNCHANGEABLE,
     behind,
     contents,
+    dictionary_behind,
     dictionary_of,
     fill,
     name_of,
     own_attribute,
+    own_dictionary,
     same,
     static,
 )
@@ -126,9 +128,12 @@ class Reads(Iterating):
         home = home_of(owner, name)
         if home is not None:
             return self._seen(Item(home, name), value)
+        if name == "__dict__" and value is own_dictionary(owner):
+            return self._seen(Attribute(owner, name), value)
         if isinstance(owner, type | FunctionType) or own_attribute(owner, name) is not MISSING:
             if isinstance(owner, type) and not Guard(Attribute(owner, name), value).holds():
                 self.had_by_class(owner, name)
+                return value
             return value if is_library_class(owner) else self._seen(Attribute(owner, name), value)
         self._through_class(owner, type(owner), name)
         if is_computed(owner, name):
@@ -187,6 +192,9 @@ class Reads(Iterating):
                 if hasattr(type(value), "__get__") or any(name in their for their in theirs):
                     self.conditions.note(Guard(Item(names, name), value))
 
+    def class_made(self, cls: type) -> None:
+        self.conditions.forget(dictionary_of(cls))
+
     def _past(self, around: Any, name: str, value: Any) -> Any:
         """An attribute that `super()` finds: that of the classes after this one."""
         for cls in behind(around):
@@ -219,7 +227,17 @@ class Reads(Iterating):
 
     def _read_has_at(self, owner: Any, key: Any, value: Any) -> Any:
         self.conditions.note(Guard(Presence(owner, key), value))
+        if id(owner) in self.changed and not isinstance(owner, CONTAINERS):
+            self._through_class(owner, type(owner), key)
         return value
+
+    def _read_kept_at(self, owner: Any, key: Any, before: Any) -> Any:
+        """Whether there is what the function deletes, whatever it is."""
+        home = owner if isinstance(owner, dict) else home_of(owner, key) or own_dictionary(owner)
+        home = dictionary_of(owner) if isinstance(owner, type) else home
+        place = Attribute(owner, key) if home is None else Item(home, key)
+        self.conditions.note(Guard(place, MISSING, before is MISSING))
+        return before
 
     def _read_own_at(self, owner: Any, name: str, value: Any) -> Any:
         self.conditions.note(Guard(Item(vars(owner), name), value))
@@ -330,7 +348,7 @@ class Reads(Iterating):
 
     def as_before(self, container: Any, held: tuple[Any, ...]) -> tuple[Any, ...]:
         places: Any = self.written_places.values()
-        written = [(place.key, x) for place, x in places if _is_in(place, container)]
+        written = [(_name_in(place), x) for place, x in places if _is_in(place, container)]
         if not written:
             return held
         return contents(_with_items(held, written))
@@ -486,4 +504,16 @@ def _with_items(held: tuple[Any, ...], items: Iterable[Any]) -> dict[Any, Any]:
 
 
 def _is_in(place: Place, container: Any) -> bool:
-    return type(place) is Item and place.mapping is container
+    """Whether a place is one of a dictionary's, which may be where an object keeps attributes."""
+    if type(place) is Attribute:
+        own = dictionary_behind(place.owner)
+        return own is not None and own is _mapping_of(container)
+    return type(place) is Item and place.mapping is _mapping_of(container)
+
+
+def _name_in(place: Any) -> Any:
+    return place.name if type(place) is Attribute else place.key
+
+
+def _mapping_of(container: Any) -> Any:
+    return dictionary_behind(container) if type(container) is MappingProxyType else container

@@ -108,6 +108,7 @@ class World(Reads):
         self.reading: Any = None  # an object's id and the attribute that the user's code reads
         self.writing: Any = None  # that, if it is written
         conditions.settings.written = self.written_places
+        conditions.changed = self.changed
         self.own: set[tuple[Place, str]] = set()
         """Attributes that tensors were asked for which are given."""
         self.effects: list[tuple[Place | None, Any]] = []
@@ -571,7 +572,7 @@ class World(Reads):
         kept = {
             key: place
             for key, (place, before) in self.written_places.items()
-            if key in self.conditions.guards and key not in known and is_fetchable(before)
+            if self.conditions.is_known(key) and key not in known and is_fetchable(before)
         }
         if kept:
             raise Varying(kept)
