@@ -30,7 +30,7 @@ from wengert.functions.device import CPU
 from wengert.functions.indexing import overwrite
 from wengert.history import modes
 from wengert.rules.blocks import EXACT
-from wengert.tensor import Tensor, wrap
+from wengert.tensor import NUMBERS, Tensor, wrap
 
 _BYTES = 512
 """Of a state, whatever the numbers in it are."""
@@ -599,9 +599,14 @@ def _largest(dtype: np.dtype[Any]) -> int:
 @told
 def bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with 1 (probability p) and 0."""
-    chance = np.broadcast_to(array_of(p), x.shape)
+    chance = array_of(p)
     wrong = "bernoulli_ expects p to be in [0, 1]: probabilities lie there"
-    require((chance >= 0) & (chance <= 1), RuntimeError, wrong)
+    if type(chance) in NUMBERS:
+        if not 0 <= chance <= 1:
+            raise RuntimeError(wrong)
+    else:
+        chance = np.broadcast_to(chance, x.shape)
+        require((chance >= 0) & (chance <= 1), RuntimeError, wrong)
     return filled(x, numbers_of(generator).random(x.shape) < chance, "bernoulli_")
 
 

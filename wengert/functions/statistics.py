@@ -196,10 +196,8 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
     x = input._array.ravel()
     if not loopable(x):
         return constant(np.histogram(x, bins, (low, high))[0].astype(input.dtype))
-    edges = np.arange(bins + 1) * ((float(high) - float(low)) / bins) + float(low)
-    edges[-1] = high
     counts = np.zeros(bins, np.int64)
-    count_bins(x, edges.astype(x.dtype), counts)
+    count_bins(x, np.array((low, high), x.dtype), counts)
     return constant(counts.astype(x.dtype))
 
 

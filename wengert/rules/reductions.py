@@ -252,19 +252,14 @@ def _ends_of_longest_runs(rows, ends):
 
 
 @exact_loops
-def count_bins(x, edges, counts):
-    """Count the numbers between one edge and the next; the last bin holds its upper edge too."""
+def count_bins(x, ends, counts):
+    """Count the numbers in each of the equal bins between two ends, which belong to them."""
     bins = len(counts)
-    low, high = edges[0], edges[bins]
+    low, high = ends[0], ends[1]
     for i in range(len(x)):
         value = x[i]
         if value >= low and value <= high:
-            k = min(int((value - low) / (high - low) * bins), bins - 1)
-            if value < edges[k]:
-                k -= 1
-            elif k < bins - 1 and value >= edges[k + 1]:
-                k += 1
-            counts[k] += 1
+            counts[min(int((value - low) * bins / (high - low)), bins - 1)] += 1
 
 
 # ---- products ------------------------------------------------------------------------------
