@@ -15,9 +15,7 @@ from wengert.arrays.batched.array import (
     check_target,
     loop,
     raw,
-    results,
 )
-from wengert.arrays.batched.meanings import getitem
 from wengert.arrays.common import axes_of, axis_of
 from wengert.arrays.facts import LIKE, REDUCED_BY, RUNNING
 from wengert.dispatch import as_array, require, signature
@@ -80,22 +78,6 @@ def _extremum(function: Any, level: Level, a: Any, axis: Any = None, keepdims: b
         return BatchedArray(places, level)
     places = function(a.raw, axis_of(axis, a.ndim) + 1, keepdims=bool(keepdims))
     return BatchedArray(places, level)
-
-
-@pattern(np.quantile, np.percentile, np.nanquantile, np.nanpercentile)
-def _quantile(function: Any, level: Level, a: Any, q: Any, axis: Any = None, **rest: Any) -> Any:
-    if not at(a, level) or at(q, level):
-        return loop(level, function, (a, q), {"axis": axis, **rest})
-    axes = tuple(i + 1 for i in axes_of(axis, a.ndim))
-    quantiles = function(a.raw, q, axis=axes, **rest)
-    return BatchedArray(np.moveaxis(quantiles, np.ndim(q), 0), level)
-
-
-@means(np.diff)
-def _diff(level: Level, a: Any, n: int = 1, axis: int = -1, **rest: Any) -> Any:
-    if not at(a, level) or rest:
-        return loop(level, np.diff, (a, n, axis), rest)
-    return BatchedArray(np.diff(a.raw, n, axis_of(axis, a.ndim) + 1), level)
 
 
 # ---- shapes ---------------------------------------------------------------------------------
@@ -204,27 +186,6 @@ def _repeat(level: Level, a: Any, repeats: Any, axis: Any = None) -> Any:
     return BatchedArray(np.repeat(a.raw, repeats, axis_of(axis, a.ndim) + 1), level)
 
 
-@means(np.diag)
-def _diag(level: Level, v: Any, k: int = 0) -> Any:
-    if v.ndim != 1:
-        return np.diagonal(v, k)
-    n = v.shape[0] + abs(k)
-    rows = np.arange(v.shape[0])
-    out = np.zeros_like(v, shape=(n, n))
-    out[rows + max(-k, 0), rows + max(k, 0)] = v
-    return out
-
-
-@means(np.trace)
-def _trace(level: Level, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **r: Any) -> Any:
-    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, **r)
-
-
-@means(np.linalg.trace)
-def _matrix_trace(level: Level, x: Any, *, offset: int = 0, dtype: Any = None) -> Any:
-    return np.sum(np.diagonal(x, offset, -2, -1), axis=-1, dtype=dtype)
-
-
 @means(np.concatenate)
 def _concatenate(level: Level, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
     items: list[Any] = [as_array(x) for x in arrays]
@@ -239,23 +200,6 @@ def _stack(level: Level, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
     items: list[Any] = [as_array(x) for x in arrays]
     i = axis_of(axis, items[0].ndim + 1) + 1
     return BatchedArray(np.stack([raw(x, level) for x in items], i, **rest), level)
-
-
-@means(np.split, np.array_split)
-def _split(level: Level, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    i = axis_of(axis, ary.ndim) + 1
-    return results(level, np.array_split(ary.raw, indices_or_sections, i))
-
-
-@means(np.pad)
-def _pad(level: Level, array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    if any(at(v, level) for v in options.values()):
-        return loop(level, np.pad, (array, pad_width, mode), options)
-    widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
-    for name, value in options.items():
-        if np.ndim(value):
-            options[name] = [(0, 0), *np.broadcast_to(np.asarray(value), (array.ndim, 2)).tolist()]
-    return BatchedArray(np.pad(array.raw, [(0, 0), *widths], mode, **options), level)
 
 
 # ---- making arrays, and about them ----------------------------------------------------------
@@ -314,19 +258,6 @@ def _allclose(level: Level, a: Any, b: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 # ---- indexing -------------------------------------------------------------------------------
-
-
-@means(np.take)
-def _take(level: Level, a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
-    a, indices = as_array(a), as_array(indices)
-    if axis is None:
-        a, axis = np.reshape(a, (-1,)), 0
-    i = axis_of(axis, a.ndim)
-    if mode == "clip":
-        indices = np.clip(indices, 0, a.shape[i] - 1)
-    elif mode == "wrap":
-        indices = indices % a.shape[i]
-    return getitem(level, a, (*(slice(None),) * i, indices))
 
 
 @means(np.searchsorted)

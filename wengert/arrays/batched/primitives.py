@@ -57,26 +57,6 @@ def _one_by_one(function: Any, level: Level, *args: Any) -> Any:
     return loop(level, function, args, {})
 
 
-@means(shapes.copy)
-def _copy(level: Level, x: Any) -> Any:
-    return x.copy()
-
-
-@means(shapes.alias)
-def _alias(level: Level, x: Any) -> Any:
-    return x[...]
-
-
-@means(shapes.expand)
-def _expand(level: Level, x: Any, shape: Any) -> Any:
-    return np.broadcast_to(x, shape)
-
-
-@means(shapes.flipped)
-def _flipped(level: Level, x: Any, axis: Any) -> Any:
-    return np.flip(x, axis).copy()
-
-
 # ---- places ----------------------------------------------------------------------------------
 
 
@@ -99,13 +79,3 @@ def _take_rows(level: Level, weight: Any, index: Any) -> Any:
     if not at(weight, level):
         return BatchedArray(indexing.take_rows(weight, index.raw), level)
     return getitem(level, weight, as_array(index))
-
-
-@means(indexing.overwritten, indexing.refilled)
-def _overwritten(level: Level, old: Any, value: Any) -> Any:
-    return np.broadcast_to(value, old.shape)
-
-
-@means(indexing.zeroed)
-def _zeroed(level: Level, old: Any) -> Any:
-    return np.zeros_like(old)

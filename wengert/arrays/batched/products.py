@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from wengert.arrays.batched.array import BatchedArray, Level, aligned, at, loop, results
-from wengert.arrays.common import axes_of, axis_of
+from wengert.arrays.common import axis_of
 from wengert.dispatch import as_array, signature
 from wengert.rules import linalg
 from wengert.rules.products import einsum
@@ -59,32 +58,6 @@ def _matmul(level: Level, a: Any, b: Any, **rest: Any) -> Any:
     return BatchedArray(np.matmul(x, y), level)
 
 
-@means(np.vdot)
-def _vdot(level: Level, a: Any, b: Any) -> Any:
-    a, b = (np.reshape(as_array(x), (-1,)) for x in (a, b))
-    return np.matmul(np.conj(a), b)
-
-
-@means(np.outer, np.linalg.outer)
-def _outer(level: Level, a: Any, b: Any) -> Any:
-    return np.multiply(np.reshape(as_array(a), (-1, 1)), np.reshape(as_array(b), (1, -1)))
-
-
-@means(np.linalg.multi_dot)
-def _multi_dot(level: Level, arrays: Any) -> Any:
-    return functools.reduce(np.dot, arrays)
-
-
-@means(np.kron)
-def _kron(level: Level, a: Any, b: Any) -> Any:
-    a, b = as_array(a), as_array(b)
-    n = max(a.ndim, b.ndim)
-    p, q = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
-    x = np.reshape(a, [k for i in p for k in (i, 1)])
-    y = np.reshape(b, [k for i in q for k in (1, i)])
-    return np.reshape(x * y, [i * j for i, j in zip(p, q, strict=True)])
-
-
 @means(np.convolve)
 def _convolve(level: Level, a: Any, v: Any, mode: str = "full") -> Any:
     """One product of all examples for each number of the shorter vector."""
@@ -102,19 +75,6 @@ def _convolve(level: Level, a: Any, v: Any, mode: str = "full") -> Any:
         "valid": (m - 1, n - m + 1),
     }[mode]
     return BatchedArray(whole[:, start : start + length], level)  # type: ignore[index]
-
-
-@means(np.cross)
-def _cross(
-    level: Level, a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1,
-    axis: Any = None,
-) -> Any:  # fmt: skip
-    if axis is not None:
-        axisa = axisb = axisc = axis
-    a, b = np.moveaxis(as_array(a), axisa, -1), np.moveaxis(as_array(b), axisb, -1)
-    n = max(a.ndim, b.ndim)
-    product: Any = BatchedArray(np.cross(aligned(a, n, level), aligned(b, n, level)), level)
-    return np.moveaxis(product, -1, axisc)
 
 
 @means(einsum)
@@ -196,38 +156,10 @@ def _solve(level: Level, a: Any, b: Any) -> Any:
     return BatchedArray(solution[..., 0], level)
 
 
-@means(np.linalg.norm)
-def _norm(level: Level, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    if not at(x, level) or at(ord, level):
-        return loop(level, np.linalg.norm, (x, ord, axis, keepdims), {})
-    if axis is None:
-        if ord is None:
-            flat = np.linalg.norm(np.reshape(x.raw, (level.size, -1)), axis=1)
-            shape = (level.size, *(1,) * x.ndim) if keepdims else (level.size,)
-            return BatchedArray(np.reshape(flat, shape), level)
-        axis = tuple(range(x.ndim))
-    axes = tuple(i + 1 for i in axes_of(axis, x.ndim))
-    norms = np.linalg.norm(x.raw, ord, axes if len(axes) > 1 else axes[0], keepdims)
-    return BatchedArray(norms, level)
-
-
-@means(np.linalg.vector_norm)
-def _vector_norm(
-    level: Level, x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2
-) -> Any:
-    axes = tuple(i + 1 for i in axes_of(axis, x.ndim))
-    return BatchedArray(np.linalg.vector_norm(x.raw, axis=axes, keepdims=keepdims, ord=ord), level)
-
-
-@means(np.linalg.matrix_norm)
-def _matrix_norm(level: Level, x: Any, **rest: Any) -> Any:
-    return BatchedArray(np.linalg.matrix_norm(x.raw, **rest), level)
-
-
 # ---- Fourier transforms ---------------------------------------------------------------------
 
 
-@pattern(np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft)
+@pattern(np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft)
 def _transform(
     function: Any, level: Level, a: Any, n: Any = None, axis: int = -1, norm: Any = None
 ) -> Any:
@@ -235,7 +167,6 @@ def _transform(
 
 
 @pattern(
-    np.fft.fft2, np.fft.ifft2, np.fft.rfft2, np.fft.irfft2,
     np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn,
 )  # fmt: skip
 def _transforms(
@@ -247,8 +178,3 @@ def _transforms(
         axes = range(-a.ndim if s is None else -len(s), 0)
     axes = tuple(axis_of(i, a.ndim) + 1 for i in axes)
     return BatchedArray(function(a.raw, s, axes, norm), level)
-
-
-@pattern(np.fft.fftshift, np.fft.ifftshift)
-def _shifted(function: Any, level: Level, x: Any, axes: Any = None) -> Any:
-    return BatchedArray(function(x.raw, tuple(i + 1 for i in axes_of(axes, x.ndim))), level)

@@ -320,16 +320,6 @@ def _recurrence(origins: Dependence, a: Any, b: Any, axis: int) -> Any:
     return dependent(origins, value, origins.prefixes(origins.either(ids_of(a), ids_of(b)), axis))
 
 
-@means(np.diff)
-def _diff(origins: Dependence, a: Any, n: int = 1, axis: int = -1, **kwargs: Any) -> Any:
-    if kwargs:
-        return origins.otherwise(np.diff, (a, n, axis), kwargs)
-    for _ in range(n):
-        x: Any = np.moveaxis(a, axis, 0)
-        a = np.moveaxis(x[1:] - x[:-1], 0, axis)
-    return a
-
-
 @pattern(
     np.sort, np.partition, reductions.softmax, reductions.log_softmax,
     np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft,
