@@ -78,11 +78,6 @@ def _fact(function: Any, origins: Dependence, *args: Any, **kwargs: Any) -> Any:
     return function(*values_of(args), **values_of(kwargs))
 
 
-@pattern(np.real_if_close)
-def _elementwise(function: Any, origins: Dependence, *args: Any, **kwargs: Any) -> Any:
-    return origins.elementwise(function, args, kwargs)
-
-
 @means(np.sign)
 def _sign(origins: Dependence, x: Any, **kwargs: Any) -> Any:
     """A step; of complex numbers, a turn."""
@@ -395,25 +390,6 @@ def _through(origins: Dependence, matrix: Any, ids: Any) -> Any:
     n = ids.shape[1]
     targets = (i[:, None] * n + np.arange(n)).ravel()
     return origins.union(targets, ids[j].ravel(), matrix.shape[0] * n).reshape(-1, n)
-
-
-@means(np.dot)
-def _dot(origins: Dependence, a: Any, b: Any) -> Any:
-    if not np.ndim(a) or not np.ndim(b):
-        return np.multiply(a, b)
-    if max(np.ndim(a), np.ndim(b)) <= 2:
-        return _matmul(origins, a, b)
-    return _tensordot(origins, a, b, (-1, max(np.ndim(b) - 2, 0)))
-
-
-@means(np.tensordot)
-def _tensordot(origins: Dependence, a: Any, b: Any, axes: Any = 2) -> Any:
-    left, right = products._axes(axes, np.ndim(a), np.ndim(b))
-    value = np.tensordot(values_of(a), values_of(b), axes)
-    rows = origins.along(ids_of(a), tuple(left))
-    columns = origins.along(ids_of(b), tuple(right))
-    names = origins.either(rows.reshape(-1, 1), columns.reshape(1, -1))
-    return dependent(origins, value, names.reshape(np.shape(value)))
 
 
 @means(products.einsum)
