@@ -24,7 +24,7 @@ from tests.rules.each import each_sample
 from tests.rules.samples_linalg import LINALG
 from tests.rules.test_table import CASES
 from wengert.arrays.batched.array import BatchedArray, Level
-from wengert.errors import BatchingError
+from wengert.errors import BatchingError, MissingRuleError
 from wengert.rules import Rule
 from wengert.rules.shapes import as_strided
 from wengert.tensor import wrap
@@ -219,6 +219,44 @@ def test_numpy_functions(name: str) -> None:
     for a, b in zip(found, expected, strict=True):
         assert a.shape == b.shape
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
+
+
+COMPOSED: dict[str, Any] = {
+    "take with clipped places": lambda x: np.take(x, np.array([-1, 7, 2]), mode="clip"),
+    "take with wrapped places": lambda x: np.take(x, np.array([-1, 7, 2]), axis=1, mode="wrap"),
+    "differences of truth values": lambda x: np.diff(x > 0),
+    "differences with a number in front": lambda x: np.diff(x, prepend=0.0),
+}
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+@pytest.mark.parametrize("way", ["tensor", "batch", "compiled"])
+def test_what_a_function_is_composed_of_takes_what_numpy_s_does(name: str, way: str) -> None:
+    # Compiled functions took places from the end that were to be clipped, without an error.
+    f = COMPOSED[name]
+    for x in X:
+        found = {
+            "tensor": lambda x: f(wg.tensor(x)),
+            "batch": lambda x: wg.vmap(f)(x[None])[0],
+            "compiled": wg.compile(f),
+        }[way](x)
+        np.testing.assert_array_equal(np.asarray(found), f(x))
+
+
+@pytest.mark.parametrize("kind", ["tensor", "batch", "compiled"])
+def test_parts_that_are_not_equal_are_refused_and_odd_reflections_of_tensors(kind: str) -> None:
+    # np.split gave parts of several sizes, and np.pad other elements than NumPy's.
+    def run(f: Any) -> Any:
+        if kind == "batch":
+            return wg.vmap(f)(X)
+        return wg.compile(f)(X[0]) if kind == "compiled" else f(wg.tensor(X[0]))
+
+    with pytest.raises(ValueError, match="equal division"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what runs eagerly then
+        run(lambda x: np.split(x, 3, axis=0))
+    if kind == "tensor":
+        with pytest.raises(MissingRuleError, match="odd"):
+            run(lambda x: np.pad(x, 1, "reflect", reflect_type="odd"))
 
 
 # ---- indexing -------------------------------------------------------------------------------

@@ -80,6 +80,15 @@ def _extremum(function: Any, level: Level, a: Any, axis: Any = None, keepdims: b
     return BatchedArray(places, level)
 
 
+@pattern(np.quantile, np.percentile, np.nanquantile, np.nanpercentile)
+def _quantile(function: Any, level: Level, a: Any, q: Any, axis: Any = None, **rest: Any) -> Any:
+    if not at(a, level) or at(q, level):
+        return loop(level, function, (a, q), {"axis": axis, **rest})
+    axes = tuple(i + 1 for i in axes_of(axis, a.ndim))
+    quantiles = function(a.raw, q, axis=axes, **rest)
+    return BatchedArray(np.moveaxis(quantiles, np.ndim(q), 0), level)
+
+
 # ---- shapes ---------------------------------------------------------------------------------
 
 
@@ -186,6 +195,17 @@ def _repeat(level: Level, a: Any, repeats: Any, axis: Any = None) -> Any:
     return BatchedArray(np.repeat(a.raw, repeats, axis_of(axis, a.ndim) + 1), level)
 
 
+@means(np.diag)
+def _diag(level: Level, v: Any, k: int = 0) -> Any:
+    if v.ndim != 1:
+        return np.diagonal(v, k)
+    n = v.shape[0] + abs(k)
+    rows = np.arange(v.shape[0])
+    out = np.zeros_like(v, shape=(n, n))
+    out[rows + max(-k, 0), rows + max(k, 0)] = v
+    return out
+
+
 @means(np.concatenate)
 def _concatenate(level: Level, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
     items: list[Any] = [as_array(x) for x in arrays]
@@ -200,6 +220,17 @@ def _stack(level: Level, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
     items: list[Any] = [as_array(x) for x in arrays]
     i = axis_of(axis, items[0].ndim + 1) + 1
     return BatchedArray(np.stack([raw(x, level) for x in items], i, **rest), level)
+
+
+@means(np.pad)
+def _pad(level: Level, array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    if any(at(v, level) for v in options.values()):
+        return loop(level, np.pad, (array, pad_width, mode), options)
+    widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
+    for name, value in options.items():
+        if np.ndim(value):
+            options[name] = [(0, 0), *np.broadcast_to(np.asarray(value), (array.ndim, 2)).tolist()]
+    return BatchedArray(np.pad(array.raw, [(0, 0), *widths], mode, **options), level)
 
 
 # ---- making arrays, and about them ----------------------------------------------------------

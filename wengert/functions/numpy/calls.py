@@ -363,8 +363,15 @@ def root(square: Any) -> Any:
     return np.where(zero, 0, np.sqrt(np.where(zero, 1, square)))
 
 
-@composed(np.split, np.array_split)
+@composed(np.split)
 def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    if not np.ndim(indices_or_sections) and ary.shape[axis] % indices_or_sections:
+        raise ValueError("array split does not result in an equal division")
+    return _array_split(ary, indices_or_sections, axis)
+
+
+@composed(np.array_split)
+def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     bounds = np.array_split(np.arange(ary.shape[axis]), indices_or_sections)
     before = (slice(None),) * (axis % ary.ndim)
     return [
@@ -421,10 +428,14 @@ def _nan_to_num(
 
 
 @composed(np.take)
-def _take(a: Any, indices: Any, axis: int | None = None, **rest: Any) -> Any:
+def _take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise", **rest: Any) -> Any:
     no_more(rest)
     if axis is None:
-        return np.ravel(a)[indices]
+        a, axis = np.ravel(a), 0
+    if mode == "clip":
+        indices = np.clip(as_array(indices), 0, a.shape[axis] - 1)
+    elif mode == "wrap":
+        indices = np.remainder(as_array(indices), a.shape[axis])
     return a[(*(slice(None),) * (axis % a.ndim), indices)]
 
 
@@ -439,8 +450,9 @@ def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any =
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]
     a = np.concatenate(parts, axis=axis) if len(parts) > 1 else a
     before = (slice(None),) * (axis % a.ndim)
+    apart: Any = np.not_equal if a.dtype == bool else np.subtract
     for _ in range(n):
-        a = a[(*before, slice(1, None))] - a[(*before, slice(None, -1))]
+        a = apart(a[(*before, slice(1, None))], a[(*before, slice(None, -1))])
     return a
 
 
@@ -482,6 +494,8 @@ def _pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> 
     value = options.pop("constant_values", 0)
     if mode not in ("constant", "edge", "reflect", "symmetric", "wrap"):
         raise MissingRuleError(f"numpy.pad with mode={mode!r} is not supported on Tensors")
+    if options.get("reflect_type", "even") != "even":
+        raise MissingRuleError("numpy.pad with reflect_type='odd' is not supported on Tensors")
     places = np.arange(array._array.size).reshape(array.shape)
     if mode == "constant":
         places = np.pad(places, pad_width, constant_values=-1)

@@ -201,14 +201,6 @@ def _seen(function: Function, x: TracedArray, places: tuple[Any, ...]) -> Shape:
     return known[0]
 
 
-@Trace.means(np.take)
-def _take(trace: Trace, a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
-    a = trace.as_array(a)
-    if axis is None:
-        a, axis = np.reshape(a, (-1,)), 0
-    return a[(*(slice(None),) * axis_of(axis, a.ndim), indices)]
-
-
 @Trace.means(np.take_along_axis)
 def _take_along_axis(trace: Trace, arr: Any, indices: Any, axis: Any = -1) -> Any:
     arr, indices = trace.as_array(arr), trace.as_array(indices)

@@ -291,16 +291,6 @@ def _as_strided(trace: Trace, x: Any, size: Any, stride: Any, offset: int, layou
     return x.peek(value_of, lambda array: shapes.as_strided(array, size, stride, offset, layout))
 
 
-@Trace.means(np.split, np.array_split)
-def _split(trace: Trace, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    i = axis_of(axis, ary.ndim)
-    parts = np.array_split(np.arange(ary.shape[i]), np.asarray(indices_or_sections))
-    before = (slice(None),) * i
-    return [
-        ary[(*before, slice(int(p[0]), int(p[-1]) + 1) if len(p) else slice(0, 0))] for p in parts
-    ]
-
-
 # ---- making arrays --------------------------------------------------------------------------
 
 

@@ -32,17 +32,6 @@ def _where(trace: Trace, condition: Any, *choices: Any) -> Any:
     return trace.array(value, trace.kept([condition, *choices]))
 
 
-@Trace.means(np.divmod)
-def _divmod(trace: Trace, a: Any, b: Any) -> Any:
-    return np.floor_divide(a, b), np.remainder(a, b)
-
-
-@Trace.means(np.modf)
-def _modf(trace: Trace, x: Any) -> Any:
-    whole = np.trunc(x)
-    return x - whole, whole
-
-
 @Trace.means(neural.erf)
 def _erf(trace: Trace, x: Any) -> Any:
     value = trace.as_array(x).value
