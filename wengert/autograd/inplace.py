@@ -9,7 +9,7 @@ they are next asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,7 @@ def takes_out(array: Any) -> bool:
     return type(array) is np.ndarray and array.dtype.kind == "f" and array.flags.writeable
 
 
-def unrecorded(x: Tensor, args: tuple[Any, ...] = ()) -> bool:
+def unrecorded(x: Tensor, args: Sequence[Any] = ()) -> bool:
     """Whether it shows at a glance that nothing about a write of `x` is recorded or refused.
 
     The glance is at tensors that are no views, and outside of all modes.
@@ -129,7 +129,7 @@ def unrecorded(x: Tensor, args: tuple[Any, ...] = ()) -> bool:
         if isinstance(a, Tensor):
             if a._node is not None or a._origin is not None:
                 return False
-        elif isinstance(a, (list, tuple)):
+        elif isinstance(a, (list, tuple)) and not unrecorded(x, a):
             return False
     return True
 
