@@ -6,11 +6,13 @@ batch of weights becomes groups of channels.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from wengert.arrays.batched.array import BatchedArray, Level, at, raw
+from wengert.rules import neural
 from wengert.rules.convolution import (
     convolution,
     convolution_input,
@@ -21,6 +23,20 @@ from wengert.rules.convolution import (
 )
 
 means = Level.means
+
+# ---- losses ---------------------------------------------------------------------------------
+
+
+@means(neural.mse)
+def _mse(level: Level, x: Any, target_: Any) -> Any:
+    d = x - target_
+    return np.mean(d * d)
+
+
+@means(neural.mse_slope)
+def _mse_slope(level: Level, scale: Any, x: Any, target_: Any) -> Any:
+    return (x - target_) * (2 / math.prod(x.shape) * scale)
+
 
 # ---- convolution ----------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.batched.array import BatchedArray, Level, aligned, at, loop, results
-from wengert.arrays.common import axis_of
+from wengert.arrays.common import axes_of, axis_of
 from wengert.dispatch import as_array, signature
 from wengert.rules import linalg
 from wengert.rules.products import einsum
@@ -56,6 +56,11 @@ def _matmul(level: Level, a: Any, b: Any, **rest: Any) -> Any:
     if a.shape[-1] == 1:  # outer products, for which np.matmul calls BLAS once each
         return BatchedArray(x * y, level)
     return BatchedArray(np.matmul(x, y), level)
+
+
+@means(np.outer, np.linalg.outer)
+def _outer(level: Level, a: Any, b: Any) -> Any:
+    return np.multiply(np.reshape(as_array(a), (-1, 1)), np.reshape(as_array(b), (1, -1)))
 
 
 @means(np.convolve)
@@ -154,6 +159,21 @@ def _solve(level: Level, a: Any, b: Any) -> Any:
     n = max(a.ndim, 2)
     solution = np.linalg.solve(aligned(a, n, level), aligned(column, n, level))
     return BatchedArray(solution[..., 0], level)
+
+
+@means(np.linalg.norm)
+def _norm(level: Level, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if not at(x, level) or at(ord, level):
+        return loop(level, np.linalg.norm, (x, ord, axis, keepdims), {})
+    if axis is None:
+        if ord is None:
+            flat = np.linalg.norm(np.reshape(x.raw, (level.size, -1)), axis=1)
+            shape = (level.size, *(1,) * x.ndim) if keepdims else (level.size,)
+            return BatchedArray(np.reshape(flat, shape), level)
+        axis = tuple(range(x.ndim))
+    axes = tuple(i + 1 for i in axes_of(axis, x.ndim))
+    norms = np.linalg.norm(x.raw, ord, axes if len(axes) > 1 else axes[0], keepdims)
+    return BatchedArray(norms, level)
 
 
 # ---- Fourier transforms ---------------------------------------------------------------------
