@@ -4,7 +4,7 @@ Each file holds one subject: rules and a function that applies them alone. `clea
 
 Begin with `rewrite.py`: a rule looks at one statement and says what replaces it; `algebra.py` has
 the shortest. What looks at a whole program is a function of its own: `common.py` (computed once),
-`dead.py` (never needed), `columns.py`, `zeros.py`, `blocks.py` and `waits.py`.
+`dead.py` (never needed), `columns.py`, `joins.py`, `zeros.py`, `blocks.py` and `waits.py`.
 
 To add a rule, write it where its subject is, with its algebra as a comment above it: it holds for
 infinities and NaN, or asks first whether any can be there. Imports the program, and no planner.
@@ -29,6 +29,7 @@ from wengert.compile.program.passes import (
 from wengert.compile.program.passes.columns import columns
 from wengert.compile.program.passes.common import key, merged
 from wengert.compile.program.passes.dead import dead
+from wengert.compile.program.passes.joins import part_by_part
 from wengert.compile.program.passes.rewrite import Rules, rewrite
 from wengert.compile.program.passes.waits import waits
 from wengert.compile.program.passes.zeros import blocks_of_products
@@ -69,6 +70,8 @@ def finish(program: Program) -> Program:
     """
     if columns(program):
         _run(program, _walk, dead, _walk, dead)
+    if part_by_part(program):
+        _run(program, dead)
     if blocks_of_products(program):
         check(program)
     if waits(program):
