@@ -458,6 +458,20 @@ CHANGES |= {
 }
 
 
+BASES = (
+    "class A: pass\nclass B: pass\nclass C(A): v = 1\nclass D(C): pass\nc, d = C(), D()\n"
+    "def matched(c):\n    match c:\n        case B(): return 2\n    return 3\n"
+    "def f(x): return x * "
+)
+OF_BASES = ["isinstance(d, B)", "issubclass(D, (A, B))", "isinstance(C(), B)", "matched(c)"]
+OF_BASES += ["len(D.__mro__)", "len([q for q in (c, d) if isinstance(q, B)])"]
+OF_BASES += [
+    "len(list(filter(B.__subclasscheck__, [C])))",
+    "next(map(lambda q: isinstance(q, B), [c]))",
+]
+CHANGES |= {f"bases, {asked}": (BASES + asked, "C.__bases__ = (B,)") for asked in OF_BASES}
+
+
 @pytest.fixture(autouse=True)
 def as_before() -> Any:
     yield

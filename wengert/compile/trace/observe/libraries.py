@@ -45,7 +45,7 @@ OPERATIONS: dict[Any, str | None] = {
     id: "_identity",
     type: "_class",
     callable: None,
-    issubclass: None,
+    issubclass: "_subclass",
     super: None,
     locals: None,
     globals: "_globals",

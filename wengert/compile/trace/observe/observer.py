@@ -42,7 +42,7 @@ from wengert.compile.trace.observe.objects import (
 from wengert.compile.trace.observe.operators import OPERATORS, Decided
 from wengert.compile.trace.observe.outside import place_of
 from wengert.compile.trace.observe.rewrite import method_of
-from wengert.compile.trace.observe.users import is_of_a_module
+from wengert.compile.trace.observe.users import is_of_a_module, is_of_user
 
 
 class Observer(Calls):
@@ -265,6 +265,7 @@ class Observer(Calls):
 
     def match_class(self, subject: Any, cls: Any, names: Any) -> tuple[Any, Any, Any]:
         self._read_of_class(cls, "__match_args__")
+        self._read_bases(type(subject))
         if id(subject) in self.origins:
             self._read("class", subject, None, type(subject), "")
             for name in (*getattr(cls, "__match_args__", ()), *names):
@@ -596,7 +597,19 @@ class Observer(Calls):
     def _class(self, function: Any, *args: Any) -> Any:
         if args and id(args[0]) in self.origins and not self.is_known(args[0]):
             self._read("class", args[0], None, type(args[0]), "")
+        for x in args[:1]:
+            self._read_bases(type(x))
         return function(*args)
+
+    def _subclass(self, function: Any, *args: Any) -> Any:
+        for cls in args[:1]:
+            self._read_bases(cls)
+        return function(*args)
+
+    def _read_bases(self, cls: Any) -> None:
+        """A class is asked whether it is another one: it may be given other bases."""
+        if isinstance(cls, type) and is_of_user(cls) and id(cls) not in self.classes:
+            self._read_of_class(cls, "__mro__")
 
     # ---- the user's code behind an attribute -----------------------------------------------------
 

@@ -184,6 +184,7 @@ class Reads(Iterating):
         for what its own classes have by the same name, and for what was not there.
         """
         theirs = [vars(base) for base in cls.__mro__ if not is_of_user(base)]
+        self.conditions.note(Guard(Attribute(cls, "__mro__"), cls.__mro__))
         for base in filter(is_of_user, cls.__mro__):
             names = dictionary_of(base)
             note_slots(base)
