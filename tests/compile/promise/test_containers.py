@@ -20,6 +20,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
+from tests.compile.stories import module, noted, same
 from wengert.errors import TracingError
 
 
@@ -45,6 +46,14 @@ def plain() -> Plain:
     return o
 
 
+class Listed(collections.UserList[Any]):
+    pass
+
+
+class Mapped(collections.UserDict[Any, Any]):
+    pass
+
+
 MADE: dict[str, tuple[Callable[[], Any], Callable[[Any, int], None]]] = {
     "list": (lambda: [1, 2], appended),
     "dict": (lambda: {"a": 1, "b": 2}, put),
@@ -55,6 +64,8 @@ MADE: dict[str, tuple[Callable[[], Any], Callable[[Any, int], None]]] = {
     "Counter": (lambda: collections.Counter("ab"), put),
     "UserDict": (lambda: collections.UserDict(a=1), put),
     "UserList": (lambda: collections.UserList([1]), appended),
+    "UserDict of the user's": (lambda: Mapped(a=1), put),
+    "UserList of the user's": (lambda: Listed([1]), appended),
     "ChainMap": (lambda: collections.ChainMap({"a": 1}), put),
     "bytearray": (lambda: bytearray(b"ab"), appended),
     "array": (lambda: array.array("d", [1.0]), appended),
@@ -322,3 +333,69 @@ def test_what_a_module_holds_is_asked_again_wherever_a_library_gets_it() -> None
     for k in (2.0, 3.0, 0.5):
         settings.k = k  # type: ignore[attr-defined]
         assert compiled(wg.ones(1)).tolist() == [k]
+
+
+# Each text makes `o`, whose class has methods of its own that keep a log of their calls.
+OVERRIDDEN = """
+log = []
+class D(dict):
+    def __setitem__(self, k, v): log.append(("set", k)); super().__setitem__(k, v)
+    def __getitem__(self, k): log.append(("item", k)); return super().__getitem__(k) + 1
+    def __delitem__(self, k): log.append(("del", k)); super().__delitem__(k)
+    def pop(self, *a): log.append("pop"); return super().pop(*a)
+    def get(self, *a): log.append("get"); return super().get(*a)
+    def update(self, *a, **k): log.append("update"); super().update(*a, **k)
+    def __contains__(self, k): log.append("in"); return super().__contains__(k)
+    def __len__(self): log.append("len"); return super().__len__() + 3
+    def __iter__(self): log.append("iter"); return super().__iter__()
+class L(list):
+    def __setitem__(self, k, v): log.append(("set", k)); super().__setitem__(k, v)
+    def append(self, v): log.append("append"); super().append(v)
+class P:
+    v_ = 1
+    @property
+    def v(self): log.append("get"); return self.v_
+    @v.setter
+    def v(self, x): log.append("set"); self.v_ = x
+    @v.deleter
+    def v(self): log.append("del"); self.v_ = 0
+d, l, p = D(a=1), L([1]), P()
+"""
+USED = [
+    "d['a'] = n; return x * d['a']", "d['b'] = n; return x", "del d['a']; d['a'] = n; return x",
+    "d.pop('a', None); d['a'] = n; return x", "d.update(a=n); return x * len(d)",
+    "return x * (2 if 'a' in d else 3)", "return x * d.get('a')", "return x * len(list(d))",
+    "d.setdefault('q', n); return x", "return x * sum(v for _, v in d.items())",
+    "l[0] = n; return x * l[0]", "l.append(n); return x * len(l)", "p.v = n; return x * p.v",
+    "p.v += 1; return x",
+    "del p.v; return x * p.v",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("used", USED)
+def test_what_a_class_does_beside_is_done_once(used: str) -> None:
+    # Places were read and written by the methods of the container's class, which are the user's:
+    # each call did what these do once more, and got what they answer.
+    def story(compile: Any) -> list[Any]:
+        m = module(f"{OVERRIDDEN}def f(x, n): {used}")
+        f, seen = compile(m.f), []
+        for n in (3, 3, 3, 4, 4):
+            result = f(wg.ones(1), n)
+            held = dict.copy(m.d), list.copy(m.l), m.p.v_
+            seen.append(noted([result, m.log, *held]))
+            m.log.clear()
+        return seen
+
+    same(story)
+
+
+@pytest.mark.parametrize("changed", ["o += [n]", "o |= {n: 1}"])
+def test_an_operator_in_place_of_a_librarys_class_is_refused(changed: str) -> None:
+    # That of a class of the user's which has it from a library's was done while tracing only.
+    made = "UserList" if "+=" in changed else "UserDict"
+    m = module(
+        f"import collections\nclass C(collections.{made}): pass\no = C()\n"
+        f"def f(x, n):\n    global o\n    {changed}\n    return x"
+    )
+    with pytest.raises(TracingError, match="a C from outside is changed in place"):
+        wg.compile(m.f)(wg.ones(1), 2)

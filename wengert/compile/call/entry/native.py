@@ -430,7 +430,7 @@ class _Table:
         return record
 
     def parts(self, container: list[Any] | dict[Any, Any], held: tuple[Any, ...]) -> Record:
-        count = len(container)
+        count = len(held) // 2 if isinstance(container, dict) else len(held)
         record: Record = {
             Field.OBJECT: self.object(container),
             Field.COUNT: count,

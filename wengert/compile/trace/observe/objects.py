@@ -28,6 +28,11 @@ PLAIN = (int, float, bool, complex, str, bytes, type(None), tuple)
 """Classes of objects that are the same to a program if they are equal."""
 
 
+def base_of(container: Any) -> Any:
+    """The class of Python's of which a container is; its methods are not the user's."""
+    return next(base for base in (OrderedDict, *CONTAINERS) if isinstance(container, base))
+
+
 def contents(container: Any) -> tuple[Any, ...]:
     """All that a container holds; past the methods of subclasses, which may be the user's."""
     base: Any
@@ -74,13 +79,13 @@ def fill(container: Any, held: tuple[Any, ...]) -> None:
                 break
             kind.clear(container)  # they come in another order
     elif isinstance(container, list):
-        container[:] = held
+        list.__setitem__(container, slice(None), held)
     elif isinstance(container, set):
         set.intersection_update(container, held)  # what stays keeps its place in the order
         set.update(container, held)
     else:
-        container.clear()
-        container.extend(held)
+        deque.clear(container)
+        deque.extend(container, held)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,7 +26,7 @@ from wengert.compile.trace.observe.objects import (
     ATOMS,
     CHANGEABLE,
     CONTAINERS,
-    UNCHANGEABLE,
+    base_of,
     contents,
     dictionary_behind,
     has_method,
@@ -214,7 +214,8 @@ class Observer(Calls):
         if id(container) in self.reordered:
             self._read_contents(container)
         elif place_of("item", container, key) not in self.written:
-            self._read("has", container, key, key in container, "")
+            there = base_of(container).__contains__(container, key)
+            self._read("has", container, key, there, "")
 
     def operands(self, left: Any, right: Any, operation: str) -> tuple[Any, Any]:
         if type(left) in ATOMS and type(right) in ATOMS:
@@ -344,8 +345,11 @@ class Observer(Calls):
 
     def delete_attribute(self, owner: Any, name: str) -> None:
         users = self._method(owner, "__delattr__")
+        member = static(type(owner), name)
         if users is not None:
             users(name)
+        elif type(member) is property and self._of_user(member.fdel):
+            self.called(member.fdel, owner)
         else:
             self._put(delattr, "attribute", owner, name)
 
@@ -390,17 +394,17 @@ class Observer(Calls):
     def in_place(self, left: Any, right: Any, operation: str) -> tuple[Any, Any]:
         name = f"__i{operation}__"
         method = self._method(left, name)
-        if method is None and id(left) in self.origins and not self.is_known(left):
-            if isinstance(left, CHANGEABLE) and has_method(type(left), name):
+        theirs = method is None and has_method(type(left), name)
+        if theirs and id(left) in self.origins and not self.is_known(left):
+            if isinstance(left, CHANGEABLE):
                 self._given(right, operator)
                 held = contents(left)
                 result = getattr(operator, name)(left, right)
                 self._changed(left, held)
                 self._tell(self.on_write, Write("in place", left, operation, MISSING, right))
                 return None, Decided(result)
-            if not isinstance(left, (*CHANGEABLE, *UNCHANGEABLE)):
-                self._tell(self.on_write, Write("in place", left, operation, MISSING, right))
-        if method is None and has_method(type(left), name):
+            self._tell(self.on_write, Write("in place", left, operation, MISSING, right))
+        if theirs:
             return right, left
         result = NotImplemented if method is None else method(right)
         if result is not NotImplemented:
@@ -478,8 +482,9 @@ class Observer(Calls):
                 self._read_what_is_taken(owner, args)
         elif name == "get" and type(args[0]) in ATOMS:
             self._read_has(owner, args[0])
-            if args[0] in owner:
-                return self.read_item(owner, args[0])
+            value = own_item(owner, args[0])
+            if value is not MISSING:
+                return self._read("item", owner, args[0], value, f"[{label(args[0])}]")
         else:
             self._read_contents(owner)
             seen = self.shadow(owner)

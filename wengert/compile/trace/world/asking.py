@@ -38,7 +38,7 @@ from wengert.compile.trace.observe.objects import (
     same,
     static,
 )
-from wengert.compile.trace.observe.operators import Decided
+from wengert.compile.trace.observe.operators import OPERATORS, Decided
 from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.world import meanwhile, watch
 from wengert.compile.trace.world.conditions import Conditions
@@ -50,6 +50,7 @@ from wengert.compile.trace.world.readings import (
     Made,
     Passing,
     Step,
+    asks,
     compared,
     goes_by_arguments,
     is_asked,
@@ -460,8 +461,10 @@ class Asking(Observer):
         if type(left) is str and operation == "mod":
             for x in right if type(right) is tuple else (right,):
                 self.formatted(x)
-        is_decided = type(operands[1]) is Decided
-        if is_decided or self.telling or not (is_asked(left) or is_asked(right)):
+        if type(operands[1]) is Decided or self.telling:
+            return operands
+        there, back = OPERATORS[operation]
+        if not (asks(left, there) or asks(right, back)):
             return operands
         decided = self._operator(operation, left, right)
         return operands if decided is None else (None, decided)
@@ -486,8 +489,9 @@ class Asking(Observer):
         except (Passing, Exception):  # what does not last, or Python's own error
             step = value = None
         if step is None or isinstance(value, np.ndarray):
-            for x in filter(is_asked, operands):
-                self._given(x, function)
+            for x in operands:
+                if is_asked(x) or is_users_class(type(x)):
+                    self._given(x, function)
         if step is None:
             return None
         shared = sys.getrefcount(value) > _OURS
@@ -495,7 +499,7 @@ class Asking(Observer):
 
     def unary(self, value: Any, operation: str) -> Any:
         value = super().unary(value, operation)
-        if self.telling or type(value) is Decided or not is_asked(value):
+        if self.telling or type(value) is Decided or not asks(value, f"__{operation}__"):
             return value
         return self._operator(operation, value) or value
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from wengert.arrays.memory import offset
 from wengert.compile.trace.observe.events import MISSING as MISSING
-from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS, contents
+from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS, base_of, contents
 from wengert.compile.trace.observe.objects import PLAIN as PLAIN
 from wengert.compile.trace.observe.objects import same as same
 from wengert.compile.trace.observe.stubs import code_of
@@ -41,7 +41,8 @@ def is_number(x: Any) -> bool:
 
 
 # ---- where --------------------------------------------------------------------------------------
-# `read` gives what is there now, for a call with these flattened arguments.
+# `read` gives what is there now, for a call with these flattened arguments. What a user's class
+# does beside is in the program already, or is asked by itself: containers are those of Python.
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +83,14 @@ class Item:
         return str(self.key)
 
     def read(self, flat: Any) -> Any:
-        return self.mapping.get(self.key, MISSING)
+        return dict.get(self.mapping, self.key, MISSING)
 
     def write(self, value: Any, flat: Any) -> None:
-        if value is MISSING:
-            self.mapping.pop(self.key, None)
-        else:
-            self.mapping[self.key] = value
+        own: Any = base_of(self.mapping)
+        if value is not MISSING:
+            own.__setitem__(self.mapping, self.key, value)
+        elif own.__contains__(self.mapping, self.key):
+            own.__delitem__(self.mapping, self.key)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,10 +104,11 @@ class Element:
         return f"element {self.index} of a list"
 
     def read(self, flat: Any) -> Any:
-        return self.items[self.index] if self.index < len(self.items) else MISSING
+        there = self.index < list.__len__(self.items)
+        return list.__getitem__(self.items, self.index) if there else MISSING
 
     def write(self, value: Any, flat: Any) -> None:
-        self.items[self.index] = value
+        list.__setitem__(self.items, self.index, value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +121,7 @@ class Length:
         return f"the length of a {type(self.container).__name__}"
 
     def read(self, flat: Any) -> Any:
-        return len(self.container)
+        return base_of(self.container).__len__(self.container)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +150,7 @@ class Presence:
     def read(self, flat: Any) -> Any:
         try:
             if isinstance(self.owner, CONTAINERS):
-                return self.key in self.owner
+                return base_of(self.owner).__contains__(self.owner, self.key)
             return hasattr(self.owner, self.key)
         except Exception:  # neither: the function itself meets it where it belongs
             return MISSING
@@ -564,4 +567,8 @@ class Did:
 
     def carry_out(self, value: Any, flat: Any) -> None:
         args, named = value
-        getattr(self.container, self.method)(*args, **named)
+        own = base_of(self.container) if isinstance(self.container, CONTAINERS) else None
+        if hasattr(own, self.method):
+            getattr(own, self.method)(self.container, *args, **named)
+        else:  # of a library's class, as Counter
+            getattr(self.container, self.method)(*args, **named)

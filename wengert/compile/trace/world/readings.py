@@ -49,7 +49,7 @@ from wengert.compile.trace.observe.objects import (
     static,
 )
 from wengert.compile.trace.observe.stubs import code_of
-from wengert.compile.trace.observe.users import is_users_class, is_users_code
+from wengert.compile.trace.observe.users import is_of_user, is_users_class, is_users_code
 from wengert.compile.trace.world.state import HIDDEN, attributes, held_by, is_attributes, is_itself
 from wengert.tensor import Tensor
 
@@ -416,6 +416,25 @@ def is_asked(x: Any) -> bool:
     if cls in ATOMS or isinstance(x, (*_ANSWERING, *CONTAINERS)):
         return False
     return package_of(cls) != "wengert" and not is_users_class(cls) and not is_itself(x)
+
+
+def asks(x: Any, name: str) -> bool:
+    """Whether this operator of an object is code of a library, be it that of a user's class."""
+    is_array = isinstance(x, (np.ndarray, *_ANSWERING, *CONTAINERS))
+    return is_asked(x) or (not is_array and is_users_class(type(x)) and is_inherited(x, name))
+
+
+def is_inherited(x: Any, name: str) -> bool:
+    """Whether a library's class has this method of an object.
+
+    Those of `collections.abc` only call others of the object, which may all be the user's.
+    """
+    bases = type(x).__mro__
+    names = {name, "__eq__"} if name == "__ne__" else {name}  # which object has by that
+    first = next((base for base in bases[:-1] if not names.isdisjoint(vars(base))), object)
+    theirs = [base for base in bases if not (is_of_user(base) or is_ours(base))]
+    acting = any(base.__module__ not in ("builtins", "collections.abc") for base in theirs)
+    return acting and first in theirs and first.__module__ != "builtins"
 
 
 _ANSWERING = Tensor, np.generic, np.dtype, type, ModuleType

@@ -34,7 +34,6 @@ from wengert.compile.trace.observe.objects import (
     static,
 )
 from wengert.compile.trace.observe.stubs import code_of
-from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.world import meanwhile, watch
 from wengert.compile.trace.world.conditions import Conditions, home_of, homes
 from wengert.compile.trace.world.drawn import ASKS_FILES, SYSTEM, acts, drawn, where_numpy_stands
@@ -66,6 +65,7 @@ from wengert.compile.trace.world.places import (
     is_own,
     key_of,
 )
+from wengert.compile.trace.world.readings import is_inherited
 from wengert.compile.trace.world.reads import (
     LibraryRead,
     Reads,
@@ -494,7 +494,7 @@ class World(Reads):
             self.effects.append((None, (write.owner, write.key, args, named)))
         elif isinstance(write.owner, CONTAINERS):
             self.effects.append((None, (write.owner, f"__i{write.key}__", (write.after,), {})))
-        elif not is_users_class(type(write.owner)):
+        elif is_inherited(write.owner, f"__i{write.key}__"):
             self.refuse(f"a {type(write.owner).__name__} from outside is changed in place")
 
     def _place_of(self, write: Write) -> Place | None:
