@@ -132,6 +132,9 @@ FOUND: dict[str, Call] = {
     ),
     # The degree counts for the dtype, and blocks without dimensions count less.
     "polynomial": lambda l: l.special.chebyshev_polynomial_t(l.tensor([0.3]), wide(l, 2)),
+    "polynomial of integers": lambda l: l.special.hermite_polynomial_h(
+        l.tensor([1, 2]), wide(l, 2)[0]
+    ),
     "blocks": lambda l: l.block_diag(wide(l, 1)[0], l.ones(2)),
     # At the borders.
     "step at NaN": lambda l: l.heaviside(l.tensor([NAN, 0.0, -0.0]), l.tensor(0.5)),

@@ -215,13 +215,12 @@ _genlaguerre = recorder(rules.genlaguerre)
 
 def _degree(x: Any, n: Any) -> tuple[Tensor, Any]:
     """x, broadcast against the degrees, and these as an array or a number."""
-    x = floating(tensor_of(x) if isinstance(x, Tensor) or not isinstance(n, Tensor) else
-                 wrap(np.asarray(x, dtypes.result_type(x, n._array))))  # fmt: skip
+    x = tensor_of(x) if isinstance(x, Tensor) or not isinstance(n, Tensor) else wrap(np.asarray(x))
     order = array_of(n)
     if not hasattr(order, "shape"):
-        return x, order
+        return floating(x), order
     shape = broadcast_shapes(x.shape, order.shape)
-    x = cast(x, dtypes.result_type(x._array, order))
+    x = floating(cast(x, dtypes.result_type(x._array, order)))
     return (x if x.shape == shape else x.expand(shape)), np.trunc(order)
 
 
