@@ -23,7 +23,7 @@ from llvmlite import ir
 
 from wengert.compile.llvm.machine.control import rounds
 from wengert.compile.llvm.machine.functions import call, declare
-from wengert.compile.llvm.machine.host import Code, compile_module
+from wengert.compile.llvm.machine.host import Code, Method, compile_module
 from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID
 from wengert.distributed.board import FACTOR, KEPT, LINE
 
@@ -151,20 +151,9 @@ def _as_known() -> bool:
     )
 
 
-class _Method(ctypes.Structure):
-    """CPython's PyMethodDef."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
 @functools.cache
-def _method() -> _Method:
-    return _Method(b"at_once", code().address("at_once"), _ONE_ARGUMENT, None)
+def _method() -> Method:
+    return Method(b"at_once", code().address("at_once"), _ONE_ARGUMENT, None)
 
 
 def at_once(words: np.ndarray[Any, Any], dtype: Any) -> Callable[[Any], int] | None:
@@ -174,8 +163,7 @@ def at_once(words: np.ndarray[Any, Any], dtype: Any) -> Callable[[Any], int] | N
     words[Blocks.TYPE] = id(np.ndarray)
     words[Blocks.DTYPE] = id(dtype)
     words[Blocks.NDIM] = len(words) - Blocks.DIMENSIONS
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    return make(("PyCFunction_NewEx", ctypes.pythonapi))(ctypes.addressof(_method()), words, None)
+    return _method().of(words)
 
 
 def taken(words: np.ndarray[Any, Any]) -> Any:

@@ -28,6 +28,7 @@ from wengert.compile.call.entry.words import (
     Span,
     Way,
 )
+from wengert.compile.llvm.machine.host import Method
 from wengert.compile.program.operations import Otherwise
 from wengert.compile.trace.arguments import Container
 from wengert.compile.trace.observe.objects import Held
@@ -84,17 +85,6 @@ class _Frame:
         self.keep = keep
 
 
-class _Method(ctypes.Structure):
-    """CPython's PyMethodDef."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
 @functools.cache
 def _table_offset() -> int:
     """Where a frame's slot `table` is: by looking for what was put there."""
@@ -106,30 +96,23 @@ def _table_offset() -> int:
     raise at.LayoutError("The slots of a class are not where they are expected.")
 
 
-_methods: dict[str, _Method] = {}
+_methods: dict[str, Method] = {}
 
 
-def _method(name: str) -> _Method:
+def _method(name: str) -> Method:
     """The definition of a function of this name. Kept for ever: functions read it as they die."""
     if name not in _methods:
         address = entry_code(_table_offset()).address("entry")
-        method = _Method(name.encode(), address, _FAST_WITH_KEYWORDS, None)
+        method = Method(name.encode(), address, _FAST_WITH_KEYWORDS, None)
         _methods.setdefault(name, method)  # the first one, whichever thread it comes from
     return _methods[name]
-
-
-@functools.cache
-def _new_function() -> Callable[[int, Any, Any], Any]:
-    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
-        ("PyCFunction_NewEx", ctypes.pythonapi)
-    )
 
 
 def native_entry(entry: Entry) -> Callable[..., Any]:
     """The callable of an entry, a builtin function whose machine code reads its table."""
     table = _Table(entry)
     frame = _Frame(table.words(), table.keep)
-    return _new_function()(ctypes.addressof(_method(entry.name)), frame, None)
+    return _method(entry.name).of(frame)
 
 
 class _Table:

@@ -139,6 +139,27 @@ def capsule_pointer(capsule: Any) -> int:
     return int(pointer(capsule, name(capsule)))
 
 
+class Method(ctypes.Structure):
+    """CPython's PyMethodDef: what builtin functions read as long as they live."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+    def of(self, owner: Any) -> Callable[..., Any]:
+        """The builtin function that gets this object as its `self`."""
+        return _new_function()(ctypes.addressof(self), owner, None)
+
+
+@functools.cache
+def _new_function() -> Callable[[int, Any, None], Any]:
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    return make(("PyCFunction_NewEx", ctypes.pythonapi))
+
+
 @functools.cache
 def python(name: str) -> int:
     """The address of a function or object of CPython's C API."""
