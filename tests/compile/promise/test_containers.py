@@ -351,6 +351,10 @@ class D(dict):
 class L(list):
     def __setitem__(self, k, v): log.append(("set", k)); super().__setitem__(k, v)
     def append(self, v): log.append("append"); super().append(v)
+    def __getitem__(self, k): log.append(("item", k)); return super().__getitem__(k)
+    def __len__(self): log.append("len"); return super().__len__() + 3
+    def __iter__(self): log.append("iter"); return super().__iter__()
+    def __contains__(self, k): log.append("in"); return super().__contains__(k)
 class P:
     v_ = 1
     @property
@@ -366,6 +370,7 @@ USED = [
     "d.pop('a', None); d['a'] = n; return x", "d.update(a=n); return x * len(d)",
     "return x * (2 if 'a' in d else 3)", "return x * d.get('a')", "return x * len(list(d))",
     "d.setdefault('q', n); return x", "return x * sum(v for _, v in d.items())",
+    "return x * sum(l)", "return x * (2 if 1 in l else 3)",
     "l[0] = n; return x * l[0]", "l.append(n); return x * len(l)", "p.v = n; return x * p.v",
     "p.v += 1; return x",
     "del p.v; return x * p.v",

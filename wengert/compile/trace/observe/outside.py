@@ -284,7 +284,7 @@ def place_of(kind: str, owner: Any, key: Any) -> Any:
     if own is not None and key in own:  # an item of that, by whichever name it is read
         kind, owner = "item", own
     if isinstance(owner, list) and type(key) is int and key < 0:
-        key += len(owner)
+        key += list.__len__(owner)
     if type(key) in ATOMS and type(key) is not slice:
         return kind, id(owner), type(key), key
     return None

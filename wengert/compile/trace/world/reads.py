@@ -224,7 +224,7 @@ class Reads(Iterating):
         """An item of a list; one that is counted from the end is another one in a longer list."""
         if key < 0:
             self.conditions.note(Guard(Length(owner), len(self.held_before(owner))))
-        return Element(owner, range(len(owner))[key])
+        return Element(owner, range(list.__len__(owner))[key])
 
     def _read_has_at(self, owner: Any, key: Any, value: Any) -> Any:
         self.conditions.note(Guard(Presence(owner, key), value))

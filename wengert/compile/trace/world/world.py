@@ -401,13 +401,15 @@ class World(Reads):
         return known[1]
 
     def _shadowed(self, value: Any) -> Any:
-        held = tuple(value.values()) if isinstance(value, dict) else tuple(value)
+        held = contents(value)
+        half = len(held) // 2 if isinstance(value, dict) else 0
+        keys, held = held[:half], held[half:]
         with watch.aside():
             seen = [self.shadow(self._inside(x)) for x in held]
         if all(a is b for a, b in zip(held, seen, strict=True)):
             return value
         if isinstance(value, dict):
-            return dict(zip(value, seen, strict=True))
+            return dict(zip(keys, seen, strict=True))
         return seen if isinstance(value, list) else tuple(seen)
 
     # ---- calls ----------------------------------------------------------------------------------
