@@ -337,7 +337,12 @@ def test_what_a_module_holds_is_asked_again_wherever_a_library_gets_it() -> None
 
 # Each text makes `o`, whose class has methods of its own that keep a log of their calls.
 OVERRIDDEN = """
+import collections
 log = []
+class Meta(type):
+    def __getattr__(cls, name): log.append(name); return 3
+class M(metaclass=Meta): pass
+c = collections.Counter("aab")
 class D(dict):
     def __setitem__(self, k, v): log.append(("set", k)); super().__setitem__(k, v)
     def __getitem__(self, k): log.append(("item", k)); return super().__getitem__(k) + 1
@@ -373,7 +378,7 @@ USED = [
     "return x * sum(l)", "return x * (2 if 1 in l else 3)",
     "l[0] = n; return x * l[0]", "l.append(n); return x * len(l)", "p.v = n; return x * p.v",
     "p.v += 1; return x",
-    "del p.v; return x * p.v",
+    "del p.v; return x * p.v", "c.update('b'); return x * c['b']", "return x * M.some",
 ]  # fmt: skip
 
 
@@ -386,7 +391,7 @@ def test_what_a_class_does_beside_is_done_once(used: str) -> None:
         f, seen = compile(m.f), []
         for n in (3, 3, 3, 4, 4):
             result = f(wg.ones(1), n)
-            held = dict.copy(m.d), list.copy(m.l), m.p.v_
+            held = dict.copy(m.d), list.copy(m.l), m.p.v_, dict(m.c)
             seen.append(noted([result, m.log, *held]))
             m.log.clear()
         return seen

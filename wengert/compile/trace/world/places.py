@@ -24,6 +24,7 @@ from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS, base_of, co
 from wengert.compile.trace.observe.objects import PLAIN as PLAIN
 from wengert.compile.trace.observe.objects import same as same
 from wengert.compile.trace.observe.stubs import code_of
+from wengert.compile.trace.observe.users import is_of_user
 from wengert.compile.trace.world.readings import Reading
 from wengert.compile.trace.world.state import held_by
 from wengert.dispatch import errors_pass
@@ -83,7 +84,7 @@ class Item:
         return str(self.key)
 
     def read(self, flat: Any) -> Any:
-        return dict.get(self.mapping, self.key, MISSING)
+        return base_of(self.mapping).get(self.mapping, self.key, MISSING)
 
     def write(self, value: Any, flat: Any) -> None:
         own: Any = base_of(self.mapping)
@@ -567,8 +568,9 @@ class Did:
 
     def carry_out(self, value: Any, flat: Any) -> None:
         args, named = value
-        own = base_of(self.container) if isinstance(self.container, CONTAINERS) else None
-        if hasattr(own, self.method):
-            getattr(own, self.method)(self.container, *args, **named)
-        else:  # of a library's class, as Counter
+        bases = [base for base in type(self.container).__mro__ if not is_of_user(base)]
+        own = next((base for base in bases if self.method in vars(base)), None)
+        if own is not None and isinstance(self.container, CONTAINERS):
+            vars(own)[self.method](self.container, *args, **named)
+        else:
             getattr(self.container, self.method)(*args, **named)
