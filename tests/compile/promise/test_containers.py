@@ -343,6 +343,9 @@ class Meta(type):
     def __getattr__(cls, name): log.append(name); return 3
 class M(metaclass=Meta): pass
 c = collections.Counter("aab")
+class I(int):
+    def __len__(self): log.append("len"); return 0
+i = I(3)
 class D(dict):
     def __setitem__(self, k, v): log.append(("set", k)); super().__setitem__(k, v)
     def __getitem__(self, k): log.append(("item", k)); return super().__getitem__(k) + 1
@@ -379,6 +382,7 @@ USED = [
     "l[0] = n; return x * l[0]", "l.append(n); return x * len(l)", "p.v = n; return x * p.v",
     "p.v += 1; return x",
     "del p.v; return x * p.v", "c.update('b'); return x * c['b']", "return x * M.some",
+    "return x * (2 if i else 3)", "return x * (2 if d and l else 3)",
 ]  # fmt: skip
 
 

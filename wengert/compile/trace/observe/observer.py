@@ -185,7 +185,8 @@ class Observer(Calls):
         """For a decision that keeps no more of a value than its truth."""
         if type(value) is bool:
             return value
-        users = self._method(value, "__bool__") or self._method(value, "__len__")
+        asked = "__bool__" if has_method(type(value), "__bool__") else "__len__"
+        users = self._method(value, asked)
         if users is not None:
             return bool(users())
         if not isinstance(value, CONTAINERS):
