@@ -340,6 +340,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         ):  # size one against a larger one: broadcast by leaving the letter out
             tensors[k] = tensors[k].reshape([tensors[k].shape[i] for i in kept])
             terms[k] = "".join(term[i] for i in kept)
+    if len(terms) == 1 and {*terms[0]} == {*output}:
+        return tensors[0].permute([terms[0].index(c) for c in output])
     if any(terms[0].count(c) for term in terms[1:] for c in term if c not in output):
         one_dtype("einsum", tensors)
     kinds = {x._array.dtype for x in tensors}

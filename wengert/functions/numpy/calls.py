@@ -372,7 +372,7 @@ def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 @composed(np.array_split)
 def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    bounds = np.array_split(np.arange(ary.shape[axis]), indices_or_sections)
+    bounds = np.array_split(np.arange(ary.shape[axis]), np.asarray(indices_or_sections))
     before = (slice(None),) * (axis % ary.ndim)
     return [
         ary[(*before, slice(int(b[0]), int(b[-1]) + 1) if len(b) else slice(0, 0))] for b in bounds

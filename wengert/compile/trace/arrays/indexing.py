@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.common import axis_of
+from wengert.arrays.facts import COMPOSED
 from wengert.compile.program import operations
 from wengert.compile.program.infer import infer
 from wengert.compile.program.program import Shape, Value
@@ -192,6 +193,12 @@ def _joint_shape(places: tuple[Any, ...]) -> Shape:
     except ValueError:
         arrays = tuple([np.zeros(shape, np.intp) for shape in shapes])
         return np.empty((1,) * len(arrays))[arrays].shape
+
+
+@Trace.means(np.take)
+def _take(trace: Trace, a: Any, indices: Any, axis: Any = None, **rest: Any) -> Any:
+    """As it is composed, but of arrays: so errors are NumPy's."""
+    return COMPOSED[np.take](trace.as_array(a), indices, axis, **rest)
 
 
 def _seen(function: Function, x: TracedArray, places: tuple[Any, ...]) -> Shape:

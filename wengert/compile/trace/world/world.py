@@ -21,6 +21,7 @@ import numpy as np
 
 from wengert.autograd.methods import PAST
 from wengert.compile.trace.arrays.array import TracedArray
+from wengert.compile.trace.arrays.conversions import array_of, is_conversion, stacked
 from wengert.compile.trace.arrays.numbers import NUMBERS, ROUNDED, class_of, converted, rounded
 from wengert.compile.trace.arrays.refusals import Postponed
 from wengert.compile.trace.observe import Unobserved, Write, rewrite
@@ -426,6 +427,10 @@ class World(Reads):
             return named, args, functools.partial(self._number, callee)
         if len(args) == 1 and not named and _is_rounded(callee, args[0]):
             return named, args, functools.partial(rounded, callee)
+        if args and is_conversion(callee, named):
+            x = stacked(args[0])
+            if type(x) is TracedArray and not x.weak:
+                return named, (x, *args[1:]), functools.partial(array_of, callee)
         answer = drawn(callee, args, named, self)
         if answer is None:
             trusted = super()._trusted(callee, args, named)
