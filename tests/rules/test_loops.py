@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from typing import Any
 
 import numpy as np
@@ -178,3 +179,28 @@ def test_running_extrema_keep_nan_and_the_last_of_equal_places():
     for values, places in both:
         assert places.tolist() == [0, 0, 2, 3, 4, 4, 6, 6]
         np.testing.assert_array_equal(np.isnan(values.numpy()), np.arange(8) >= 4)
+
+
+def test_each_kind_of_arguments_has_its_machine_code():
+    # The key of a call's dtypes was made in Python, and took longer than the loops themselves.
+    @loops
+    def largest(x, low):
+        most = x.dtype.type(low)
+        for i in range(len(x)):
+            most = max(most, x[i])
+        return int(most)
+
+    dtypes = [np.dtype(d) for d in ("f4", "f8", "i4", "i8", "u1")]
+    for dtype in 2 * [*dtypes, pickle.loads(pickle.dumps(dtypes[0]))]:  # equal, another object
+        x = np.array([3, 7, 5], dtype)
+        assert [largest(x, low) for low in (9, True, 2)] == [9, 7, 7]
+    assert largest.body(np.array([3, 7]), 1) == 7
+
+
+def test_a_number_too_large_for_loops_is_an_error():
+    # It was cut to its lowest 64 bits.
+    index = np.arange(10)
+    for _ in range(1000):
+        indexing.outside(index, 0, 10)
+    with pytest.raises(OverflowError):
+        indexing.outside(index, 0, 1 << 64)

@@ -28,11 +28,11 @@ from wengert.rules.blocks import EXACT
 class _Machine:
     """What makes loops machine code; `compile/__init__.py`, above this, says so.
 
-    `loops(function, kinds)` is a function of the same arguments, of these dtypes and classes, or
-    None where there is no machine code.
+    `loops(function, kinds, otherwise)` is a function of arguments of these dtypes and classes. It
+    hands all others to `otherwise`. None where there is no machine code.
     """
 
-    loops: Function = staticmethod(lambda function, kinds: None)
+    loops: Function = staticmethod(lambda function, kinds, otherwise: None)
 
 
 MACHINE = _Machine()
@@ -55,15 +55,22 @@ def loops(function: Function, exact: bool = False) -> Function:
     >>> out
     array([1., 3., 7.])
     """
-    codes: dict[Any, Function] = {}
+    seen, code = 0, function
+
+    def make(*values: Any) -> Any:
+        """Machine code for these kinds of values; those for which there is some stand before it."""
+        nonlocal seen, code
+        seen += sum([x.size for x in values if type(x) is np.ndarray])
+        if exact and seen < ENOUGH:
+            return function(*values)
+        kinds = [x.dtype if type(x) is np.ndarray else type(x) for x in values]
+        code, seen = MACHINE.loops(function, kinds, code) or function, 0
+        return code(*values)
+
+    code = make
 
     @functools.wraps(function)
     def run(*values: Any) -> Any:
-        kinds = tuple([x.dtype if type(x) is np.ndarray else type(x) for x in values])
-        code = codes.get(kinds)
-        if code is None:
-            later = exact and _waiting(function, kinds, codes)
-            code = codes[kinds] = later or MACHINE.loops(function, kinds) or function
         return code(*values)
 
     run.body = function  # type: ignore[attr-defined]
@@ -75,21 +82,6 @@ exact_loops = functools.partial(loops, exact=True)
 ENOUGH = 1 << 12
 """So many numbers are worth loading the compiler, in whose time Python goes through 100 times as
 many."""
-
-
-def _waiting(function: Function, kinds: Any, codes: dict[Any, Function]) -> Function:
-    """The text as Python runs it, till it has seen `ENOUGH` numbers; then it is machine code."""
-    seen = 0
-
-    def run(*values: Any) -> Any:
-        nonlocal seen
-        seen += sum([x.size for x in values if type(x) is np.ndarray])
-        if seen < ENOUGH:
-            return function(*values)
-        codes[kinds] = MACHINE.loops(function, kinds) or function
-        return codes[kinds](*values)
-
-    return run
 
 
 def within_loops(function: Function) -> Function:

@@ -85,6 +85,7 @@ DATA, NDIM, DIMENSIONS, STRIDES, BASE, DTYPE, FLAGS, WEAK_REFERENCES = (
 )
 _MEMBER, _MEMBER_OFFSET = 40, 16  # of a slot's descriptor, and in what that leads to
 BYTE_ORDER, TYPE_NUMBER, ITEMSIZE = 26, 28, 40
+KIND_TO_NUMBER = 24  # a word: its kind, its letter, the byte order, flags, and the number
 
 C_CONTIGUOUS, OWNS_DATA, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
 
@@ -199,6 +200,8 @@ def _check_arrays() -> None:
         _expect(order == dtype.byteorder, "a dtype's byte order")
         _expect(_half(id(dtype) + TYPE_NUMBER) == dtype.num, "a dtype's number")
         _expect(_word(id(dtype) + ITEMSIZE) == dtype.itemsize, "a dtype's size")
+        letters = ctypes.string_at(id(dtype) + KIND_TO_NUMBER, 2).decode()
+        _expect(letters == dtype.kind + dtype.char, "a dtype's kind")
 
 
 def _slots() -> tuple[int, int, int, int]:

@@ -43,6 +43,8 @@ _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "python.PyLong_FromLongLong": (WORD, (WORD,)),
     "python.PyBool_FromLong": (WORD, (WORD,)),
     "python.PyErr_Occurred": (WORD, ()),
+    "python.PyEval_SaveThread": (WORD, ()),
+    "python.PyEval_RestoreThread": (ir.VoidType(), (WORD,)),
     "python.PyContextVar_Get": (HALF, (WORD, WORD, WORD)),
     "python.PyFrame_GetBack": (WORD, (WORD,)),
     "python.PyFrame_GetCode": (WORD, (WORD,)),
