@@ -131,14 +131,14 @@ def shown(o: Any) -> Any:
     return repr(o) if own is None else {k: v for k, v in own.items() if k[:2] != "__"}
 
 
-def told(source: str, change: str, compiled: bool) -> list[Any]:
+def told(source: str, change: str, compiled: bool, passed: str) -> list[Any]:
     names: dict[str, Any] = {"wg": wg, "__name__": __name__}
     exec(source, names)  # noqa: S102
     f = wg.compile(names["f"]) if compiled else names["f"]
     seen = []
     for k in range(5):
         try:
-            seen.append(f(wg.tensor([1.0, 2.0])).tolist())
+            seen.append(f(wg.tensor([1.0, 2.0]), *[names[name] for name in passed]).tolist())
         except Exception as error:
             seen.append(type(error).__name__)
         seen.append(shown(names.get("o", "gone")))
@@ -150,16 +150,17 @@ def told(source: str, change: str, compiled: bool) -> list[Any]:
     return seen
 
 
-def is_same(kind: str, write: str, change: str, ask: str) -> None:
+def is_same(kind: str, write: str, change: str, ask: str, passed: str = "") -> None:
     source = f"""{CLASSES}
 o = {KINDS[kind][0]}
-def f(x):
-    global o
+def f(x, {passed}):
+    {"pass" if passed else "global o"}
     try: {write}
     except (KeyError, AttributeError, IndexError, NameError, ValueError): pass
     return x * ({ask})
 """
-    assert told(source, change, True) == told(source, change, False), (write, change, ask)
+    expected = told(source, change, False, passed)
+    assert told(source, change, True, passed) == expected, (write, change, ask)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -175,6 +176,22 @@ def test_what_is_asked_after_a_write_depends_on_what_was_there(row: tuple[str, s
     _, _, changes, asks = KINDS[kind]
     for ask, change in zip(asks, itertools.cycle(changes), strict=False):
         is_same(kind, write, change, ask)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "row",
+    swept(
+        {name: row for name, row in ROWS.items() if row[0] not in ("global", "tensor")},
+        "list: del o[0]", "dict: o['a'] = 9.", "object: del o.a",
+    ),
+)  # fmt: skip
+def test_so_does_what_is_asked_of_an_argument(row: tuple[str, str]) -> None:
+    # Why another length was compiled again was asked with arguments that were not there.
+    kind, write = row
+    _, _, changes, asks = KINDS[kind]
+    for ask, change in zip(reversed(asks), itertools.cycle(changes), strict=False):
+        is_same(kind, write, change, ask, "o")
 
 
 FOUND = [

@@ -633,7 +633,11 @@ class CompiledFunction(_Typed[P, R]):
             return
         flat: list[Any] = []
         flatten((args, kwargs), flat)
-        self.retraces.append(self._last.changed(flat) or self._last.difference(flat))
+        self.retraces.append(
+            self._last.difference(flat)
+            or self._last.changed(flat)  # which reads arguments of the kinds that there were
+            or "which arguments share memory, the grad mode or the default dtype changed"
+        )
 
 
 # The slot's descriptor finds what to call in each object: a method would cost more than the entry.

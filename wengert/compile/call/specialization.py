@@ -147,7 +147,7 @@ class Specialization:
         return low <= n <= high
 
     def difference(self, flat: list[Any]) -> str:
-        """What is different in these arguments."""
+        """What is different in these arguments; nothing if each is of the kind of its example."""
         if len(flat) != len(self.examples):
             return f"there were {len(self.examples)} arguments, and are {len(flat)}"
         for i, (before, x) in enumerate(zip(self.examples, flat, strict=True)):
@@ -156,7 +156,7 @@ class Specialization:
             varies = varies and before.startswith(f"{type(x).__name__} ")
             if now != before and not varies and not self._is_between(Argument(i), x):
                 return f"argument {i} was {before}, and is {now}"
-        return "which arguments share memory, the grad mode or the default dtype changed"
+        return ""
 
     def overlap(self, flat: list[Any]) -> bool:
         """Whether something that the program writes overlaps with something else that it uses."""
