@@ -101,6 +101,9 @@ class Observer(Calls):
             raise
         if not self.is_outside(owner) or isinstance(owner, type) or self.is_known(owner):
             return value
+        return self._read_kept_item(owner, key, value)
+
+    def _read_kept_item(self, owner: Any, key: Any, value: Any) -> Any:
         if isinstance(owner, CONTAINERS) and (
             type(key) is slice or id(owner) in self.reordered or value is not own_item(owner, key)
         ):
@@ -485,7 +488,7 @@ class Observer(Calls):
             self._read_has(owner, args[0])
             value = own_item(owner, args[0])
             if value is not MISSING:
-                return self._read("item", owner, args[0], value, f"[{label(args[0])}]")
+                return self._read_kept_item(owner, args[0], value)
         else:
             self._read_contents(owner)
             seen = self.shadow(owner)
@@ -503,6 +506,8 @@ class Observer(Calls):
             return method(*args, **named)
         if name.startswith("__get"):
             value = method(*args)
+            if kind == "item":
+                return self._read_kept_item(owner, rest[0], value)
             return self._read(kind, owner, rest[0], value, f".{rest[0]}")
 
         def put(owner: Any, key: Any, *value: Any) -> None:
