@@ -6,6 +6,7 @@ what the function had set. All of it was silent, but where an attribute was miss
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
+from tests.compile.stories import module
+from tests.sweeps import swept
 from wengert.errors import TracingError
 
 
@@ -145,3 +148,55 @@ def test_all_attributes_at_once_are_refused(ask: Any) -> None:
     compiled = wg.compile(lambda x: x * len(ask(x)))
     with pytest.raises(TracingError, match="is asked for all its attributes"):
         compiled(given(0))
+
+
+OF_THE_CLASS = [
+    name
+    for name in dir(wg.Tensor)
+    if name not in wg.Tensor.__annotations__
+    and not hasattr(type(inspect.getattr_static(wg.Tensor, name)), "__set__")
+]
+PLACES = {"an argument": "x", "found outside": "w", "made inside": "x * 1"}
+HIDES = """
+import wengert as wg
+
+w = wg.tensor([3.0])
+
+def told(x):
+    return x if isinstance(x, int) else "of the class"
+
+def f(x):
+    t = {place}
+    before = told(t.{name})
+    t.{name} = 5
+    during = t.{name}
+    del t.{name}
+    after = told(t.{name})
+    t.{name} = 7 if type(before) is str else before + 1
+    return x * 2, before, during, after, t
+"""
+
+
+def hidden(place: str, name: str, compile: Callable[..., Any]) -> Any:
+    """What a function sees and does where a tensor's own attribute hides one of its class."""
+    users = module(HIDES.format(place=PLACES[place], name=name))
+    f, w = compile(users.f), users.w
+    for k in range(6):
+        x = wg.tensor([1.0, 2.0])
+        for t in (x, w):
+            if k in (1, 2):
+                setattr(t, name, k)
+            elif k == 4 and name in vars(t):
+                delattr(t, name)
+        y, before, during, after, t = f(x)
+        yield y._array.tolist(), before, during, after, *map(dict, map(vars, (t, x, w)))
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", swept(OF_THE_CLASS, "where", "is_xla", "__len__"))
+def test_an_attribute_of_the_users_hides_that_of_the_class(name: str, place: str) -> None:
+    # The class's was read all the same, and one found outside kept the trace's numbers.
+    for mine, eager in zip(
+        hidden(place, name, wg.compile), hidden(place, name, lambda f: f), strict=True
+    ):
+        assert mine == eager

@@ -75,7 +75,7 @@ from wengert.errors import StateError, TracingError
 from wengert.history import modes
 from wengert.history.location import warn
 from wengert.history.surroundings import KNOWING
-from wengert.tensor import Tensor
+from wengert.tensor import INFERENCE, Tensor
 
 LIMIT = 16
 """So many specializations a function may have; further kinds of arguments run eagerly."""
@@ -580,7 +580,9 @@ class CompiledFunction(_Typed[P, R]):
         structure = flatten((args, kwargs), flat)
         places = {id(x): i for i, x in enumerate(flat) if isinstance(x, Tensor)}
         passed = {k: i for k, i in places.items() if i not in self._static}
-        capture = Capture(passed, self._answers(flat), self._varying, self._cuts)
+        capture = Capture(
+            passed, _Answers(self._answers(flat), self._asked, flat), self._varying, self._cuts
+        )
         capture.trace.kinds, capture.trace.budgeted = kinds, self.memory is not None
         capture.world.unrolled = self._unrolled
         capture.world.listener = native_listener()
@@ -677,6 +679,19 @@ def _run(world: World, function: Any, traced: list[Any], /, *args: Any, **kwargs
         raise _Raised from error
 
 
+class _Answers(dict[Any, Any]):
+    """What was asked of arguments; what is asked now becomes part of the signature."""
+
+    def __init__(self, known: dict[Any, Any], asked: dict[Any, None], flat: list[Any]) -> None:
+        super().__init__(known)
+        self.asked = asked
+        self.flat = flat
+
+    def __missing__(self, place: Told) -> Any:
+        self.asked[place] = None
+        return self.setdefault(place, _answer(place, self.flat))
+
+
 def _answer(place: Gradient | Told, flat: list[Any]) -> Any:
     try:
         answer = place.read(flat)
@@ -727,7 +742,7 @@ def _kind(x: Any, static: bool) -> Any:
     if isinstance(x, Tensor):
         array = x._array
         lies = array.shape, array.dtype, strides_of(array)
-        return type(x), *lies, history_of(x), x.is_inference()
+        return type(x), *lies, history_of(x), x._origin is INFERENCE
     if isinstance(x, np.ndarray):
         return np.ndarray, x.shape, x.dtype, strides_of(x)
     return type(x) if is_number(x) and not static else _alike(x)

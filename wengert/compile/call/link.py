@@ -226,7 +226,7 @@ def _input(
         return Input(place, Number(buffer, kind, bounds or INT64))
     kind = type(x) if isinstance(x, Tensor) else None
     history = history_of(x) if kind is not None else None
-    origin = INFERENCE if kind is not None and x.is_inference() else None
+    origin = INFERENCE if kind is not None and x._origin is INFERENCE else None
     if isinstance(place, Known):  # what these are is guarded
         history, origin = ..., None
     strides = None if array.flags.c_contiguous else array.strides

@@ -289,7 +289,7 @@ def _form(x: Any) -> Any:
     array = x._array if isinstance(x, Tensor) else x
     if not isinstance(array, np.ndarray):
         return type(x)
-    known = (history_of(x), x.is_inference()) if isinstance(x, Tensor) else ()
+    known = (history_of(x), x._origin is INFERENCE) if isinstance(x, Tensor) else ()
     return type(x), array.shape, array.dtype, strides_of(array), *known
 
 

@@ -53,6 +53,7 @@ from wengert.compile.trace.world.places import (
     Length,
     Number,
     Output,
+    Own,
     Place,
     Recorded,
     Told,
@@ -278,12 +279,18 @@ class _Table:
             case Attribute(owner, name):
                 return self.attribute(owner, name)
             case Gradient(Argument(number)):
-                owner, grad = self.argument(number), self.object(_GRAD)
-                return {Field.KIND: Kind.MEMBER, Field.OWNER: owner, Field.KEY: grad}
+                return self.member(Kind.MEMBER, number, _GRAD)
+            case Own(Argument(number), name):
+                return self.member(Kind.OWN, number, name)
             case Gradient(Known(tensor)):
                 tensor.__dict__.setdefault(_GRAD, None)
                 return self.item(tensor.__dict__, _GRAD)
         return None
+
+    def member(self, kind: Kind, number: int, name: str) -> Record:
+        """An attribute of an argument."""
+        owner, key = self.argument(number), self.object(name)
+        return {Field.KIND: kind, Field.OWNER: owner, Field.KEY: key}
 
     def argument(self, number: int) -> int:
         return self.slot(self.entry.spread.slots[number])

@@ -179,6 +179,16 @@ def attribute(w: Writer, owner: ir.Value, name: ir.Value) -> None:
 
 
 @part(WORD)
+def own(w: Writer, owner: ir.Value, name: ir.Value) -> None:
+    """An attribute that an object itself has, borrowed; or 0, with no exception set."""
+    place = w.call("python._PyObject_GetDictPtr", owner)
+    w.need(w.differs(place, 0))
+    mapping = w.word(place, 0)
+    w.need(w.differs(mapping, 0))
+    w.build.ret(w.call("item", mapping, name))
+
+
+@part(WORD)
 def in_context(w: Writer, variable: ir.Value) -> None:
     """What a context variable that has a default holds, borrowed."""
     place = w.variable()
@@ -207,6 +217,7 @@ def find(w: Writer, record: ir.Value) -> None:
     case(Kind.OBJECT, lambda: owner)
     case(Kind.ELEMENT, lambda: _element(w, owner, key))
     case(Kind.MEMBER, lambda: w.call("attribute", w.word(owner, 0), key))
+    case(Kind.OWN, lambda: w.call("own", w.word(owner, 0), key))
     case(Kind.CONTEXT, lambda: w.call("in_context", owner))
     w.build.position_at_end(attribute)
     w.build.ret(w.call("attribute", owner, key))

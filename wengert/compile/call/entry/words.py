@@ -61,8 +61,9 @@ class Kind(IntEnum):
     ATTRIBUTE = 4
     MEMBER = 5  # an attribute of what lies at an address
     CONTEXT = 6  # what a context variable has
-    UNCHANGED = 7  # not an object: the guards up to SEEN hold if a dict's version is LAST
-    SEEN = 8  # they hold: the version is the last one seen
+    OWN = 7  # that of what lies at an address, past its class
+    UNCHANGED = 8  # not an object: the guards up to SEEN hold if a dict's version is LAST
+    SEEN = 9  # they hold: the version is the last one seen
 
 
 class Way(IntEnum):

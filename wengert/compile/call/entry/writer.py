@@ -31,6 +31,7 @@ _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "python.PyObject_CallOneArg": (WORD, (WORD, WORD)),
     "python.PyObject_CallNoArgs": (WORD, (WORD,)),
     "python.PyObject_GetAttr": (WORD, (WORD, WORD)),
+    "python._PyObject_GetDictPtr": (WORD, (WORD,)),
     "python.PyObject_SetAttr": (HALF, (WORD, WORD, WORD)),
     "python.PyDict_GetItemWithError": (WORD, (WORD, WORD)),
     "python.PyDict_SetItem": (HALF, (WORD, WORD, WORD)),

@@ -234,11 +234,9 @@ class Inputs:
 
     def told(self, place: Told) -> Any:
         """What is told of something at a place, on condition that it stays so."""
-        if not is_outside(place):
-            if place not in self.asked:
-                raise Specialize(place)
-            return self.asked[place]
         with watch.aside():
+            if not is_outside(place):
+                return self.asked[place]
             told = place.tell(self.at_first(place.of))
         self.decisive.append(Guard(place, told))
         return told
@@ -436,7 +434,7 @@ class Passed:
         leaf = bare(type(tensor), traced)
         if tensor.requires_grad:
             leaf._node = Behind() if history_of(tensor) is Node else AccumulateGrad(leaf)
-        if tensor.is_inference():
+        if tensor._origin is INFERENCE:
             leaf._origin = INFERENCE
         stand_in = StandIn(place, tensor, leaf, traced, Beginning.of(leaf._node, leaf._node))
         self.stand_ins[leaf] = self._by_place[key_of(place)] = stand_in

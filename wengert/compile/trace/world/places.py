@@ -20,7 +20,7 @@ import numpy as np
 
 from wengert.arrays.memory import offset
 from wengert.compile.trace.observe.events import MISSING as MISSING
-from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS, base_of, contents
+from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS, base_of, contents, static
 from wengert.compile.trace.observe.objects import PLAIN as PLAIN
 from wengert.compile.trace.observe.objects import same as same
 from wengert.compile.trace.observe.stubs import code_of
@@ -256,14 +256,25 @@ def history_of(x: Tensor) -> Any:
     return (AccumulateGrad if is_leaf(x) else Node) if x.requires_grad else None
 
 
-def is_own(name: str) -> bool:
-    """Whether an attribute of tensors is the user's: the class has all others, too."""
-    return not hasattr(Tensor, name)
+def is_own(x: Tensor, name: str) -> bool:
+    """Whether an attribute is the user's, if the tensor itself has it.
+
+    What the tensor has comes before what its class has, but for what the class keeps in a place of
+    its own; and the engine keeps there what it declares of tensors.
+    """
+    return name not in Tensor.__annotations__ and not hasattr(
+        type(static(type(x), name)), "__set__"
+    )
+
+
+def is_hideable(x: Tensor, name: str) -> bool:
+    """Whether a tensor's class has an attribute that one of the tensor's own would hide."""
+    return static(type(x), name) is not None and is_own(x, name)
 
 
 def own_of(x: Tensor) -> dict[str, Any]:
     """The attributes that the user has given a tensor."""
-    return {name: value for name, value in vars(x).items() if is_own(name)}
+    return {name: value for name, value in vars(x).items() if is_own(x, name)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ from wengert.compile.trace.observe.objects import (
     contents,
     fill,
     has_method,
+    own_attribute,
     same,
-    static,
 )
 from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.world import meanwhile, watch
@@ -62,6 +62,7 @@ from wengert.compile.trace.world.places import (
     Past,
     Place,
     Variable,
+    is_hideable,
     is_outside,
     is_own,
     key_of,
@@ -225,7 +226,7 @@ class World(Reads):
 
     def is_known(self, owner: Any, name: Any = None) -> bool:
         if isinstance(owner, Tensor):
-            return name is None or name[:1] == "_" or static(type(owner), name) is not None
+            return name is None or not is_own(owner, name)
         return isinstance(owner, TracedArray | np.generic | np.dtype)
 
     def read_attribute(self, owner: Any, name: str) -> Any:
@@ -233,14 +234,24 @@ class World(Reads):
             return class_of(owner)
         outer, self.reading = self.reading, (id(owner), name)
         try:
-            if isinstance(owner, Tensor) and is_own(name):
+            if isinstance(owner, Tensor) and is_own(owner, name):
                 self._find_own(owner, name)
             if name == "__dict__" and isinstance(owner, Tensor) and self._is_there(owner):
                 self.refuse("a tensor from outside is asked for all its attributes")
             value = super().read_attribute(owner, name)
         finally:
             self.reading = outer
-        return self._past_of(owner, name, value) if name in PAST else value
+        is_told = name in PAST and own_attribute(owner, name) is MISSING
+        return self._past_of(owner, name, value) if is_told else value
+
+    def _read_attribute(self, owner: Any, name: str, value: Any) -> Any:
+        if not isinstance(owner, Tensor) or name in vars(owner) or not is_hideable(owner, name):
+            return super()._read_attribute(owner, name, value)
+        place = Item(vars(owner), name)
+        if watch.is_real(owner) and key_of(place) not in self.written_places:
+            self.conditions.note(Guard(place, MISSING))
+        self.had_by_class(type(owner), name)
+        return value
 
     def _find_own(self, x: Tensor, name: str) -> StandIn | None:
         """Let what stands for a tensor have an attribute that the user has given that one; what
@@ -309,7 +320,7 @@ class World(Reads):
         self._put(put, "attribute", owner, name, *value)
 
     def _put(self, put: Any, kind: str, owner: Any, key: Any, *value: Any) -> None:
-        if kind == "attribute" and isinstance(owner, Tensor) and is_own(key):
+        if kind == "attribute" and isinstance(owner, Tensor) and is_own(owner, key):
             passed = self._find_own(owner, key)
             if passed is not None:
                 put(owner, key, *value)
