@@ -191,20 +191,46 @@ def test_a_long_body_only_calls_its_steps() -> None:
     from wengert.compile.llvm import body
     from wengert.compile.llvm.machine import host
 
-    count = body.LONG + 1
-    x, *outputs = (Value((8,), F) for _ in range(count + 1))
-    steps = [Loops(unary("exp", 8), (Place("input", 0), Place("output", k))) for k in range(count)]
-    plan = Plan(steps, 0, [], [x], outputs)
+    names = ["exp" if k.bit_count() % 2 else "tanh" for k in range(body.LONG + 1)]  # never thrice
+    x, *outputs = (Value((8,), F) for _ in range(len(names) + 1))
+    plan = Plan([_of_input(name, k) for k, name in enumerate(names)], 0, [], [x], outputs)
     module = ir.Module("long")
     body.define(module, plan)
     inside = next(f for f in host.optimized(str(module)).functions if f.name == body.NAME)
     (block,) = inside.blocks
     kinds = [instruction.opcode for instruction in block.instructions]
-    assert kinds.count("call") == count
+    assert kinds.count("call") == len(names)
     assert "load" in kinds[-4:]
     given = np.arange(8, dtype=F)
-    for out in Executable(plan).run([given]):
-        np.testing.assert_allclose(out, np.exp(given), rtol=1e-6)
+    for name, out in zip(names, Executable(plan).run([given]), strict=True):
+        np.testing.assert_allclose(out, getattr(np, name)(given), rtol=1e-6)
+
+
+def test_steps_that_come_again_and_again_are_a_loop_of_a_long_body() -> None:
+    # Each was written, and LLVM read it: of a network of 64 layers a body of 2,500 instructions,
+    # as many as all that it called.
+    from llvmlite import ir
+
+    from wengert.compile.llvm import body
+
+    rounds = body.LONG // 3 + 1
+    names = ["sqrt", *["exp", "tanh", "tanh"] * rounds, "exp", "sqrt"]
+    x, *outputs = (Value((8,), F) for _ in range(len(names) + 1))
+    steps = [_of_input(name, k) for k, name in enumerate(names)]
+    module = ir.Module("rounds")
+    body.define(module, Plan(steps, 0, [], [x], outputs))
+    blocks = module.globals[body.NAME].blocks
+    calls = [i for block in blocks for i in block.instructions if i.opname == "call"]
+    assert len(calls) == 1 + 3 + 2
+    given = np.arange(8, dtype=F)
+    results = Executable(Plan(steps, 0, [], [x], outputs)).run([given])
+    for name, out in zip(names, results, strict=True):
+        np.testing.assert_allclose(out, getattr(np, name)(given), rtol=1e-6)
+
+
+def _of_input(name: str, number: int) -> Loops:
+    """A function of the input, as the output of this number."""
+    return Loops(unary(name, 8), (Place("input", 0), Place("output", number)))
 
 
 def test_an_input_is_updated_in_place() -> None:

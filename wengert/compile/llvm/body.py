@@ -8,8 +8,10 @@ calls run in Python.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Hashable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.description import NAME
@@ -17,12 +19,14 @@ from wengert.compile.llvm.library import matmul, natives
 from wengert.compile.llvm.library.natives import is_native
 from wengert.compile.llvm.machine import functions
 from wengert.compile.llvm.machine import host as machine
+from wengert.compile.llvm.machine.control import repeat
 from wengert.compile.llvm.machine.functions import call, internal
-from wengert.compile.llvm.machine.scratch import STACK, stack
+from wengert.compile.llvm.machine.scratch import STACK, constant, stack
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
 from wengert.compile.llvm.nests import loops, parts
+from wengert.compile.llvm.runs import Run, runs
 from wengert.compile.plan.kernel import Kernel
-from wengert.compile.plan.plan import Call, Loops, Multiply, Place, Plan, Table, numbered
+from wengert.compile.plan.plan import Call, Loops, Multiply, Place, Plan, Step, Table, numbered
 from wengert.compile.program.operations import check, supposes
 
 INLINED = 6000
@@ -65,7 +69,7 @@ class _Body:
         self.builder = builder
         self.bases: dict[int, Any] = {}
         self.called: list[ir.CallInstr] = []  # the function of each step
-        self.functions: dict[Kernel, ir.Function] = {}
+        self.functions: dict[Hashable, ir.Function] = {}  # of equal steps
 
     def emit(self) -> None:
         steps = self.plan.steps
@@ -80,18 +84,14 @@ class _Body:
             self.callback = self._entry(self.table.callback)
         if calls:
             self.addresses = stack(self.builder, ir.ArrayType(POINTER, most))
-        for number, step in enumerate(steps):
-            self._note_time(number)
-            if isinstance(step, Loops):
-                self._loops(step)
-            elif isinstance(step, Multiply):
-                self._multiply(step)
-            elif step.bodies:
-                self._run_bodies(step)
-            elif step.statement.function is check:
-                self._check(self.numbers[id(step)][0], step)
+        codes = [self._code(step) for step in steps]
+        alike = codes if self.long and not self.timed else [None] * len(codes)
+        for run in runs(alike):
+            if run.times > 1:
+                self._repeat(run, codes)
             else:
-                self._call(self.numbers[id(step)][0], step)
+                self._note_time(run.start)
+                self._step(steps[run.start], codes[run.start])
         self._note_time(len(steps))
         self.builder.ret(I32(0))
         self._limit_inlining()
@@ -132,8 +132,9 @@ class _Body:
 
     # ---- addresses --------------------------------------------------------------------------
 
-    def _entry(self, slot: int) -> Any:
-        at = self.builder.gep(self.buffers, [I64(slot)], inbounds=True, source_etype=POINTER)
+    def _entry(self, slot: Any) -> Any:
+        number = I64(slot) if isinstance(slot, int) else slot
+        at = self.builder.gep(self.buffers, [number], inbounds=True, source_etype=POINTER)
         return self.builder.load(at, typ=POINTER, align=8)
 
     def _at(self, place: Place) -> Any:
@@ -141,29 +142,80 @@ class _Body:
         base = self.bases[slot] if slot in self.bases else self._entry(slot)
         if place.offset == 0:
             return base
-        return self.builder.gep(base, [I64(place.offset)], inbounds=True, source_etype=BYTE)
+        return self._by(base, I64(place.offset))
+
+    def _by(self, base: Any, nbytes: Any) -> Any:
+        return self.builder.gep(base, [nbytes], inbounds=True, source_etype=BYTE)
 
     # ---- steps ------------------------------------------------------------------------------
 
-    def _loops(self, step: Loops) -> None:
-        begins = zip(step.places, step.kernel.begins(), step.kernel.buffers, strict=True)
-        bases = [self._at(place.after(n * dtype.itemsize)) for place, n, dtype in begins]
-        kernel = step.kernel.from_its_begin()
-        function = self.functions.get(kernel)
-        if function is None:
-            function = self.functions[kernel] = self._define(kernel)
-        self.called.append(self.builder.call(function, bases))
+    def _code(self, step: Step) -> ir.Function | None:
+        """The function of a step that needs the addresses of its arrays, and nothing else."""
+        if isinstance(step, Loops):
+            kernel = step.kernel.from_its_begin()
+            return self._once(kernel, lambda: self._kernel(kernel))
+        if isinstance(step, Multiply):
+            operands = [(x.shape, x.strides, x.dtype) for x in (step.a, step.b, step.out)]
+            return self._once((*operands, step.add), lambda: self._product(step))
+        if step.bodies or not is_native(step):
+            return None
+        return natives.define(self.module, step)
 
-    def _define(self, kernel: Kernel) -> ir.Function:
+    def _step(self, step: Any, code: ir.Function | None) -> None:
+        if code is not None:
+            self._run(code, [self._at(place) for place in _begins(step)])
+        elif step.bodies:
+            self._run_bodies(step)
+        elif step.statement.function is check:
+            self._check(self.numbers[id(step)][0], step)
+        else:
+            self._call(self.numbers[id(step)][0], step)
+
+    def _run(self, code: ir.Function, addresses: list[Any]) -> None:
+        status = self.builder.call(code, addresses)
+        self.called.append(status)
+        if status.type == I32:
+            self._stop_if(self.builder.icmp_signed("!=", status, I32(0)), status)
+
+    def _repeat(self, run: Run, codes: list[ir.Function | None]) -> None:
+        """Steps that call the same functions time after time, as those of layers do: a loop, with
+        a table of where their arrays are.
+        """
+        steps = self.plan.steps[run.start : run.stop]
+        places = [place for step in steps for place in _begins(step)]
+        rows = np.array([(self.table.slot(x), x.offset) for x in places], np.int64)
+        name = self.module.get_unique_name(f"{self.function.name}.places")
+        table = constant(self.module, name, rows.tobytes())
+
+        def once(number: Any) -> None:
+            row = self._by(table, self.builder.mul(number, I64(rows.nbytes // run.times)))
+            entry = 0
+            for step, code in zip(steps[: run.period], codes[run.start :], strict=False):
+                addresses = []
+                for _ in step.places:
+                    base = self._entry(self._number(row, entry))
+                    addresses.append(self._by(base, self._number(row, entry + 1)))
+                    entry += 2
+                assert code is not None
+                self._run(code, addresses)
+
+        repeat(self.builder, run.times, once)
+
+    def _number(self, row: Any, entry: int) -> Any:
+        return self.builder.load(self._by(row, I64(8 * entry)), typ=I64, align=8)
+
+    def _once(self, key: Hashable, define: Callable[[], ir.Function]) -> ir.Function:
+        if key not in self.functions:
+            self.functions[key] = define()
+        return self.functions[key]
+
+    def _kernel(self, kernel: Kernel) -> ir.Function:
         parted = parts.kernel_in_parts(self.module, kernel, self.alone)
         return parted or loops.define(self.module, kernel, machine.vector_bytes())
 
-    def _multiply(self, step: Multiply) -> None:
-        bases = [self._at(x.place) for x in (step.a, step.b, step.out)]
-        function = None if self.alone else parts.product_in_parts(self.module, step)
-        if function is None:
-            function = matmul.define(self.module, step)
-        self.called.append(self.builder.call(function, bases))
+    def _product(self, step: Multiply) -> ir.Function:
+        parted = None if self.alone else parts.product_in_parts(self.module, step)
+        return parted or matmul.define(self.module, step)
 
     def _check(self, number: int, step: Call) -> None:
         if self.timed and supposes(step.statement):
@@ -178,13 +230,6 @@ class _Body:
 
     def _call(self, number: int, step: Call) -> None:
         builder, layouts = self.builder, step.arrays
-        if is_native(step):
-            function = natives.define(self.module, step)
-            status = builder.call(function, [self._at(layout.place) for layout in layouts])
-            self.called.append(status)
-            if status.type == I32:
-                self._stop_if(builder.icmp_signed("!=", status, I32(0)), status)
-            return
         for position, layout in enumerate(layouts):
             at = builder.gep(self.addresses, [I64(position)], inbounds=True, source_etype=POINTER)
             builder.store(self._at(layout.place), at, align=8)
@@ -205,14 +250,19 @@ class _Body:
             _Body(builder, plan, first, alone=self.alone).emit()
             inside.append(body)
         function = bodies.define(self.module, step, f"{self.function.name}.{number}", inside)
-        arguments = [*(self._at(layout.place) for layout in step.arrays), self.callback]
-        status = self.builder.call(function, arguments)
-        self.called.append(status)
-        self._stop_if(self.builder.icmp_signed("!=", status, I32(0)), status)
+        self._run(function, [*map(self._at, step.places), self.callback])
 
     def _stop_if(self, condition: Any, status: Any) -> None:
         with self.builder.if_then(condition, likely=False):
             self.builder.ret(status)
+
+
+def _begins(step: Step) -> tuple[Place, ...]:
+    """Where the arrays of a step begin, as its function takes them."""
+    if not isinstance(step, Loops):
+        return step.places
+    begins = zip(step.places, step.kernel.begins(), step.kernel.buffers, strict=True)
+    return tuple([place.after(n * dtype.itemsize) for place, n, dtype in begins])
 
 
 def _caller(module: ir.Module) -> Any:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,7 @@ from wengert.compile.plan.kernel import Kernel
 from wengert.compile.program.program import Statement, Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Place:
     """Where an array's memory begins: `offset` bytes into an input's, an output's, a constant's
     memory, or the arena's.
@@ -32,8 +33,15 @@ class Place:
         """The place so many bytes further on."""
         return Place(self.kind, self.number, self.offset + count)
 
+    def __repr__(self) -> str:
+        """Short: the texts that code is kept under hold thousands."""
+        return f"{self.kind} {self.number} + {self.offset}"
 
-@dataclass(frozen=True, slots=True)
+
+_spelled = functools.cache(repr)  # NumPy takes microseconds to spell a dtype
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Layout:
     """An array in memory: a place, and strides in elements (0 where it is repeated)."""
 
@@ -41,6 +49,9 @@ class Layout:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     dtype: np.dtype
+
+    def __repr__(self) -> str:
+        return f"{self.place} {self.shape} by {self.strides} of {_spelled(self.dtype)}"
 
 
 @dataclass(slots=True)

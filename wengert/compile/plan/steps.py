@@ -232,7 +232,7 @@ class _Writer:
         inputs = {v: self.arrays.located(v) or self._copy(v) for v in dict.fromkeys(s.inputs)}
         if programs:  # they read and write whole arrays
             inputs = {v: a if _is_whole(a) else self._copy(v) for v, a in inputs.items()}
-        self._keep_apart(s, s.inputs)
+        self._keep_apart(s, [*s.inputs])
         homes = [self.homes.of(v) for v in s.outputs]
         plans = tuple(map(self.plan, programs))
         self.drafts.append(Draft.call(s, inputs, [h[0] for h in homes], plans))

@@ -8,7 +8,7 @@ source, and `run` interprets it with NumPy: what the compiled code must agree wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -62,6 +62,7 @@ class Statement:
     outputs: tuple[Value, ...]
     code: Any = None
     at: int = 0
+    _inputs: tuple[Value, ...] | None = field(default=None, init=False)
 
     @property
     def output(self) -> Value:
@@ -69,10 +70,15 @@ class Statement:
         return out
 
     @property
-    def inputs(self) -> list[Value]:
+    def inputs(self) -> tuple[Value, ...]:
         """The values among the arguments, in order, each as often as it occurs."""
+        if self._inputs is None:  # passes ask twenty times
+            self._inputs = tuple(self._found())
+        return self._inputs
+
+    def _found(self) -> list[Value]:
         values: list[Value] = []
-        for arg in self.args:  # passes ask often, and most arguments are values
+        for arg in self.args:  # most are values
             if type(arg) is Value:
                 values.append(arg)
             elif type(arg) in (tuple, list, dict):

@@ -82,7 +82,9 @@ def finish(program: Program) -> Program:
 def _run(program: Program, *steps: Callable[[Program], Program]) -> None:
     for step in steps:
         step(program)
-        check(program)
+        if DEBUG:
+            check_types(program)
+    program.check()
 
 
 def check(program: Program) -> None:

@@ -217,7 +217,7 @@ class _Region:
             needed[v, axis] = maker if moved is not None else None
             if maker and moved is not None:
                 waiting += asked.rows
-                others = maker.inputs
+                others = list(maker.inputs)
                 for x, _ in asked.rows:
                     others.remove(x)
                 whole.update(others)

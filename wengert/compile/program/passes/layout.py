@@ -28,7 +28,7 @@ def layout(program: Program) -> Program:
 @RULES.on(np.reshape, np.transpose, np.broadcast_to, view, take)
 def of_full(p: Rewrite, s: Statement) -> Any:
     """Any layout of full(k) = full(k)"""
-    return p.scalar(s.args[0]) if s.inputs == [s.args[0]] else None
+    return p.scalar(s.args[0]) if s.inputs == (s.args[0],) else None
 
 
 @RULES.on(np.reshape)

@@ -104,7 +104,7 @@ class Rewrite:
     def _final(self, value: Value) -> Any:
         return self._by.get(value, value)
 
-    def _visit(self, s: Statement, inputs: list[Value]) -> None:
+    def _visit(self, s: Statement, inputs: tuple[Value, ...]) -> None:
         """Keep an old statement, or note what its outputs are replaced by."""
         outputs = self._simplified(s)
         if outputs is s.outputs:
