@@ -204,3 +204,28 @@ def test_a_number_too_large_for_loops_is_an_error():
         indexing.outside(index, 0, 10)
     with pytest.raises(OverflowError):
         indexing.outside(index, 0, 1 << 64)
+
+
+@pytest.mark.parametrize("inner", [0, 1, 2, 9])
+def test_loops_of_one_round_are_python_s_too(inner):
+    # Machine code has them apart: made for vectors, they took twice as long where inner is 1.
+    @loops
+    def clipped(x, out):
+        rows, inner = x.shape
+        left = 0
+        for i in range(rows):
+            k = -1
+            for k in range(inner):
+                if x[i, k] < 0:
+                    continue
+                if x[i, k] > 2:
+                    break
+                out[i, k] += x[i, k]
+            left += k
+        return left
+
+    x = np.random.default_rng(0).normal(1, 2, (40, inner))
+    for given in (x, np.repeat(x, 2, 1)[:, ::2], x.T.copy().T, x[::-1]):
+        found, expected = np.zeros(x.shape), np.zeros(x.shape)
+        assert clipped(given, found) == clipped.body(given, expected)
+        np.testing.assert_array_equal(found, expected)

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.dispatch import primitive, within
 from wengert.rules.blocks import EXACT
-from wengert.rules.loops import as_lines, exact_loops, loopable, loops, within_loops
+from wengert.rules.loops import as_lines, exact_loops, loopable, loops
 from wengert.rules.rule import general, linear, transposed, unbroadcast
 from wengert.rules.ways import implemented, way
 
@@ -376,12 +376,6 @@ def _picked_from_lines(x: Any, index: Any, axis: int) -> Any:
     return _taken(x, _at(index, axis, x.ndim), axis).reshape(index.shape)
 
 
-@within_loops
-def _place(index, n):
-    """Where an index points among n; -1 if it is out of range."""
-    return -1 if index < -n or index >= n else index + n if index < 0 else index
-
-
 @exact_loops
 def _take_lines(x, indices, out):
     """Along the second of three dimensions; how many indices are out of range."""
@@ -390,11 +384,13 @@ def _take_lines(x, indices, out):
     for i in range(outer):
         for j in range(many):
             for k in range(inner):
-                at = _place(indices[i, j, k], n)
-                if at < 0:
-                    wrong += 1
-                else:
+                at = indices[i, j, k]
+                if 0 <= at < n:
                     out[i, j, k] = x[i, at, k]
+                elif -n <= at < 0:
+                    out[i, j, k] = x[i, at + n, k]
+                else:
+                    wrong += 1
     return wrong
 
 
@@ -406,11 +402,13 @@ def _put_lines(g, indices, out):
     for i in range(outer):
         for j in range(many):
             for k in range(inner):
-                at = _place(indices[i, j, k], n)
-                if at < 0:
-                    wrong += 1
-                else:
+                at = indices[i, j, k]
+                if 0 <= at < n:
                     out[i, at, k] += g[i, j, k]
+                elif -n <= at < 0:
+                    out[i, at + n, k] += g[i, j, k]
+                else:
+                    wrong += 1
     return wrong
 
 

@@ -28,11 +28,12 @@ from wengert.rules.blocks import EXACT
 class _Machine:
     """What makes loops machine code; `compile/__init__.py`, above this, says so.
 
-    `loops(function, kinds, otherwise)` is a function of arguments of these dtypes and classes. It
-    hands all others to `otherwise`. None where there is no machine code.
+    `loops(function, kinds, packed, otherwise)` is a function of arguments of these dtypes and
+    classes, of arrays of which all are in order, or not all. It hands all others to `otherwise`.
+    None where there is no machine code.
     """
 
-    loops: Function = staticmethod(lambda function, kinds, otherwise: None)
+    loops: Function = staticmethod(lambda function, kinds, packed, otherwise: None)
 
 
 MACHINE = _Machine()
@@ -60,11 +61,13 @@ def loops(function: Function, exact: bool = False) -> Function:
     def make(*values: Any) -> Any:
         """Machine code for these kinds of values; those for which there is some stand before it."""
         nonlocal seen, code
-        seen += sum([x.size for x in values if type(x) is np.ndarray])
+        arrays = [x for x in values if type(x) is np.ndarray]
+        seen += sum([x.size for x in arrays])
         if exact and seen < ENOUGH:
             return function(*values)
         kinds = [x.dtype if type(x) is np.ndarray else type(x) for x in values]
-        code, seen = MACHINE.loops(function, kinds, code) or function, 0
+        packed = all(x.flags.c_contiguous for x in arrays)
+        code, seen = MACHINE.loops(function, kinds, packed, code) or function, 0
         return code(*values)
 
     code = make

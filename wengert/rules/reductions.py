@@ -241,11 +241,12 @@ def _ends_of_longest_runs(rows, ends):
     for i in range(count):
         longest = 0
         start = 0
+        before = rows.dtype.type(0)
         for j in range(n):
             x = rows[i, j]
-            before = rows[i, start]
             if x != before and (x == x or before == before):  # a NaN equals a NaN here
                 start = j
+            before = x
             if j - start >= longest:
                 longest = j - start + 1
                 ends[i] = j

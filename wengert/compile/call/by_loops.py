@@ -1,8 +1,9 @@
 """Machine code for eager mode: functions of loops, on plain arrays of any shape.
 
 `rules/loops.py` says what such a function is; here its text becomes a builtin function, once for
-each combination of dtypes. It looks at the arguments itself: a key of their dtypes, made in Python
-in each call, would take longer than the loops take on few numbers.
+each combination of dtypes, and once more for arrays of which one is not in order. It looks at the
+arguments itself: a key of their dtypes, made in Python in each call, would take longer than the
+loops take on few numbers.
 """
 
 from __future__ import annotations
@@ -17,17 +18,19 @@ from wengert.compile.call.entry import layouts as at
 from wengert.compile.call.entry.layouts import DATA, DIMENSIONS, STRIDES, LayoutError, layouts
 from wengert.compile.call.entry.writer import DOUBLE, WORD, Writer
 from wengert.compile.llvm.library import texts
-from wengert.compile.llvm.machine.host import Method, compile_text
+from wengert.compile.llvm.machine.host import USUAL, Method, compile_text
 from wengert.compile.llvm.machine.values import POINTER
 from wengert.dispatch import Function
 
 _FAST = 0x0080  # METH_FASTCALL
 
 
-def code(function: Function, kinds: Sequence[Any], otherwise: Function) -> Function | None:
+def code(
+    function: Function, kinds: Sequence[Any], packed: bool, otherwise: Function
+) -> Function | None:
     """A builtin function of arguments of these kinds, which hands all others to `otherwise`.
 
-    None where Python or NumPy keep arrays otherwise.
+    `packed` says whether all arrays are in order. None where Python or NumPy keep arrays otherwise.
     """
     try:
         layouts()
@@ -37,13 +40,13 @@ def code(function: Function, kinds: Sequence[Any], otherwise: Function) -> Funct
 
     def write() -> ir.Module:
         module = ir.Module("loops")
-        loops = texts.define(module, function, kinds, (DATA, DIMENSIONS, STRIDES))
+        loops = texts.define(module, function, kinds, (DATA, DIMENSIONS, STRIDES), packed)
         loops.linkage = "internal"
-        _Entry(module, kinds).write(loops, texts.returns(function))
+        _Entry(module, kinds, packed).write(loops, texts.returns(function))
         return module
 
     name = f"loops.{function.__name__}"
-    text = compile_text(f"{name}\n{source}", write, name)
+    text = compile_text(f"{name} {packed}\n{source}", write, name, USUAL)
     method = Method(function.__name__.encode(), text.address("entry"), _FAST, None)
     return method.of((*kinds, np.ndarray, otherwise, text, method))  # which live as long
 
@@ -53,10 +56,10 @@ class _Entry:
     then the class of arrays, and the function for all else.
     """
 
-    def __init__(self, module: ir.Module, kinds: Sequence[Any]) -> None:
+    def __init__(self, module: ir.Module, kinds: Sequence[Any], packed: bool) -> None:
         self.w = Writer(module, None, "entry", WORD, WORD, WORD, WORD)
         self.expected, self.given, self.count = self.w.function.args
-        self.kinds, self.others = kinds, self.w.block("others")
+        self.kinds, self.packed, self.others = kinds, packed, self.w.block("others")
 
     def write(self, loops: ir.Function, returns: bool) -> None:
         w = self.w
@@ -80,7 +83,7 @@ class _Entry:
 
     def check(self) -> None:
         """Go on with arguments of the kinds that are expected."""
-        w, array = self.w, self.own(len(self.kinds))
+        w, array, flags = self.w, self.own(len(self.kinds)), self.w.number(at.C_CONTIGUOUS)
         w.need(w.same(self.count, len(self.kinds)), self.others)
         for place, kind in enumerate(self.kinds):
             value, expected = w.word(self.given, place), self.own(place)
@@ -92,6 +95,8 @@ class _Entry:
                 for part in (at.KIND_TO_NUMBER, at.ITEMSIZE):
                     same = w.same(w.load(dtype, part), w.load(expected, part))
                     w.need(same, self.others)
+                flags = w.build.and_(flags, w.load(value, at.FLAGS))
+        w.need(w.same(flags, at.C_CONTIGUOUS if self.packed else 0), self.others)
 
     def value(self, place: int, kind: Any) -> ir.Value:
         """An argument as the loops take it."""

@@ -2,7 +2,7 @@
 
 One `Text` is one function for one combination of dtypes. Variables live in memory, which LLVM's
 passes turn into registers; arrays of NumPy are read where they are, by their strides, so that code
-serves arrays of any shape and layout.
+serves arrays of any shape, and of any layout unless it is for packed ones.
 """
 
 from __future__ import annotations
@@ -56,8 +56,10 @@ class Variable:
 class Array:
     """An array among the arguments: LLVM's registers that hold what its object says."""
 
-    def __init__(self, b: B, thing: Any, dtype: np.dtype[Any], offsets: tuple[int, ...]) -> None:
-        self.dtype = dtype
+    def __init__(
+        self, b: B, thing: Any, dtype: np.dtype[Any], offsets: tuple[int, ...], packed: bool
+    ) -> None:
+        self.dtype, self._packed = dtype, packed
         self._entry = b
         self._made: dict[tuple[str, int], Any] = {}
         self.data, self._shape, self._strides = (_word(b, thing, at, POINTER) for at in offsets)
@@ -75,7 +77,11 @@ class Array:
     def address(self, b: B, indices: Sequence[Any]) -> Any:
         at: Any = None
         for axis, index in enumerate(indices):
-            step = b.mul(index, self._read("stride", self._strides, axis))
+            if self._packed and axis == len(indices) - 1:
+                stride = I64(self.dtype.itemsize)
+            else:
+                stride = self._read("stride", self._strides, axis)
+            step = b.mul(index, stride)
             at = step if at is None else b.add(at, step)
         return b.gep(self.data, [at], source_etype=BYTE)
 
@@ -128,10 +134,15 @@ def _constants(function: Function) -> list[Any]:
 
 
 def define(
-    module: ir.Module, function: Function, kinds: Sequence[Kind], offsets: tuple[int, ...]
+    module: ir.Module,
+    function: Function,
+    kinds: Sequence[Kind],
+    offsets: tuple[int, ...],
+    packed: bool,
 ) -> ir.Function:
     """The function of the objects of arrays, and of numbers; `offsets` say where in an array's
-    object its data, its dimensions and its strides are.
+    object its data, its dimensions and its strides are. `packed` says of all arrays that the last
+    stride is the size of an element: LLVM makes vectors of no others.
     """
     types = [POINTER if isinstance(k, np.dtype) else element(CLASSES[k]) for k in kinds]
     code = ir.Function(module, ir.FunctionType(I64, types), "loops")
@@ -139,7 +150,7 @@ def define(
     entry = ir.IRBuilder(code.append_basic_block("entry"))
     b = ir.IRBuilder(code.append_basic_block("body"))
     values: list[Any] = [
-        Array(entry, x, k, offsets) if isinstance(k, np.dtype) else Number(x, CLASSES[k])
+        Array(entry, x, k, offsets, packed) if isinstance(k, np.dtype) else Number(x, CLASSES[k])
         for x, k in zip(code.args, kinds, strict=True)
     ]
     text = _Text(entry, b, function, values)
@@ -243,7 +254,23 @@ class _Text:
         def advance() -> None:
             self.b.store(self.b.add(self.b.load(index), I64(step), flags=("nsw",)), index)
 
+        if len(bounds) > 1 or any(isinstance(x, _LOOPS) for y in s.body for x in ast.walk(y)):
+            self._loop(goes_on, begin, s.body, advance)
+            return
+        # The innermost loop is often of one round, as that over what is behind the last dimension.
+        single, several, after = (self.b.append_basic_block() for _ in range(3))
+        self.b.cbranch(self.b.icmp_signed("==", stop, I64(1)), single, several)
+        self.b.position_at_end(single)
+        begin()
+        self.around.append((after, after))
+        self._block(s.body)
+        self.around.pop()
+        if not self.b.block.is_terminated:
+            self.b.branch(after)
+        self.b.position_at_end(several)
         self._loop(goes_on, begin, s.body, advance)
+        self.b.branch(after)
+        self.b.position_at_end(after)
 
     def run_while(self, s: ast.While) -> None:
         self._loop(lambda: self._truth(s.test), lambda: None, s.body, lambda: None)
@@ -407,6 +434,7 @@ class _Text:
         return nonzero(self.b, self.in_dtype(x, x.dtype), x.dtype)
 
 
+_LOOPS = (ast.For, ast.While)
 _STATEMENTS: dict[type, Callable[[_Text, Any], None]] = {
     ast.Assign: _Text.assign, ast.AugAssign: _Text.augment, ast.For: _Text.repeat,
     ast.While: _Text.run_while, ast.If: _Text.decide, ast.Continue: _Text.leave,

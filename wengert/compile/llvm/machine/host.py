@@ -43,6 +43,10 @@ PASSES = "always_inliner", "sroa", "instruction_combine", "simplify_cfg"
 of LLVM's usual pipeline finds nothing: values known before, or stored for nothing, neither."""
 FEW = "always_inliner", "sroa", "simplify_cfg"
 """Enough for code that reads objects and calls functions: the others make it no faster."""
+USUAL = ("usual",)
+"""LLVM's own pipeline at its third level, for loops that are somebody's text: nothing in them is
+hoisted, chosen once for all rounds, or in vectors. But for unrolling, for which a loop of few
+rounds pays more than it gains."""
 
 # llvmlite fills a table of characters when it first writes a text, and other threads that write
 # theirs in the meantime find half of it (KeyError). Nobody else runs while a module is imported.
@@ -369,11 +373,15 @@ def optimized(text: str, names: Sequence[str] = PASSES) -> Any:
     # A context of its own: the shared one would keep every constant and type for ever.
     module = llvm.parse_assembly(text, llvm.create_context())
     module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
+    options = llvm.create_pipeline_tuning_options(speed_level=3 if names is USUAL else LEVEL)
+    options.loop_vectorization, options.loop_unrolling = True, False
     builder = llvm.create_pass_builder(_shared_target_machine(), options)
-    passes = llvm.create_new_module_pass_manager()
-    for name in names:
-        getattr(passes, f"add_{name}_pass")()
+    if names is USUAL:
+        passes = builder.getModulePassManager()
+    else:
+        passes = llvm.create_new_module_pass_manager()
+        for name in names:
+            getattr(passes, f"add_{name}_pass")()
     passes.run(module, builder)
     # A pass manager does not free itself: its class inherits the method that does nothing first.
     llvm.NewPassManager._dispose(passes)
