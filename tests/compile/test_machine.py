@@ -73,6 +73,36 @@ def test_assembly_can_be_read(folder):
     assert "f:" in machine.assembly(adder(5))
 
 
+def test_what_goes_round_in_a_loop_and_is_read_by_nobody_is_left_out():
+    # Working memory that the body of a loop writes, and another step reads as a vector after it was
+    # written anew, stayed a register that each iteration wrote.
+    text = f"""
+    target triple = "{machine.host().triple}"
+    define void @f(ptr %to, double %x, i64 %n) {{
+    entry:
+      %room = alloca <2 x double>
+      br label %loop
+    loop:
+      %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+      store double %x, ptr %room
+      %next = add i64 %i, 1
+      %more = icmp ult i64 %next, %n
+      br i1 %more, label %loop, label %done
+    done:
+      store <2 x double> <double 1.0, double 2.0>, ptr %room
+      %read = load <2 x double>, ptr %room
+      store <2 x double> %read, ptr %to
+      ret void
+    }}
+    """
+    (function,) = machine.optimized(text).functions
+    written = [i.opcode for block in function.blocks for i in block.instructions]
+    assert "insertelement" not in written
+    before = [name for name in machine.PASSES if name != "aggressive_dce"]
+    (function,) = machine.optimized(text, before).functions
+    assert any(i.opcode == "insertelement" for b in function.blocks for i in b.instructions)
+
+
 def test_code_from_disk_is_not_compiled_again(folder, monkeypatch):
     compiled(adder(7))
     monkeypatch.setattr(machine, "_object_of", None)

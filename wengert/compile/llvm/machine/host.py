@@ -38,9 +38,10 @@ from wengert.history.uncollected import uncollected
 
 LEVEL = 2
 """How hard LLVM tries when it chooses instructions and registers, 0 to 3."""
-PASSES = "always_inliner", "sroa", "instruction_combine", "simplify_cfg"
+PASSES = "always_inliner", "sroa", "instruction_combine", "simplify_cfg", "aggressive_dce"
 """What is done before that. Loops are written with vectors, hoisted and unrolled already, so most
-of LLVM's usual pipeline finds nothing: values known before, or stored for nothing, neither."""
+of LLVM's usual pipeline finds nothing: values known before, or stored for nothing, neither. What
+goes round in a loop of bodies for nothing, as working memory did before it was registers, is."""
 FEW = "always_inliner", "sroa", "simplify_cfg"
 """Enough for code that reads objects and calls functions: the others make it no faster."""
 USUAL = ("usual",)
