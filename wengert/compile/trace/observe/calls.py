@@ -241,8 +241,9 @@ class Calls(Outside):
             return named, args, callee
         for value in (around, callee, *args, *named.values()):
             self._given(value, callee)
-        args = tuple(map(self.shadow, args))
-        named = {name: self.shadow(value) for name, value in named.items()}
+        depth = self.depth_for(callee, args)
+        args = tuple([self.shadow(value, depth) for value in args])
+        named = {name: self.shadow(value, depth) for name, value in named.items()}
         return named, args, callee
 
     def _class_statement(self, build: Any, *args: Any, **named: Any) -> Any:

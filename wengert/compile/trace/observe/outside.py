@@ -126,9 +126,21 @@ class Outside:
         """An attribute's value, if the object itself keeps it."""
         return own_attribute(owner, name)
 
-    def shadow(self, value: Any) -> Any:
-        """What a library gets, or what is gone through, in the place of a container outside."""
+    def shadow(self, value: Any, depth: int = 1) -> Any:
+        """What a library gets, or what is gone through, in the place of a container outside, and to
+        this depth of those in it.
+        """
         return value
+
+    def behind_shadow(self, value: Any) -> Any:
+        """The container in whose place a library got this, which it has returned."""
+        return value
+
+    def depth_for(self, callee: Any, args: tuple[Any, ...]) -> int:
+        """How deep a library looks into containers; what it may pass on it gets as it is, because
+        the program may write there.
+        """
+        return 0
 
     def words(self, value: Any) -> str:
         """How an object was reached, as in `self.layers[2].weight`."""

@@ -284,6 +284,7 @@ class Asking(Observer):
 
     def answered(self, value: Any) -> Any:
         """What a call returned: from now on it is a condition, or a number that is fetched."""
+        value = self.behind_shadow(value)
         if not self.asked or self.asked[-1].frame is not sys._getframe(2):
             return value
         asked = self.asked.pop()

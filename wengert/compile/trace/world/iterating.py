@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from wengert.compile.trace.observe.objects import ATOMS
+from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS
 from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.world.asking import Asked, Asking
 from wengert.compile.trace.world.readings import Made, Step, is_asked
@@ -20,8 +20,8 @@ class Iterating(Asking):
     """The objects that one trace goes through."""
 
     def _trusted(self, callee: Any, args: Any, named: Any) -> Any:
-        if _goes_through(callee) and not self.telling:
-            args = tuple(map(self.whole, args))
+        if goes_through(callee) and not self.telling:
+            args = tuple([x if isinstance(x, CONTAINERS) else self.whole(x) for x in args])
         return super()._trusted(callee, args, named)
 
     def whole(self, value: Any) -> Any:
@@ -68,6 +68,8 @@ _ITEMS = 3
 _GOING = (list, tuple, set, frozenset, zip, map, filter, enumerate)
 
 
-def _goes_through(callee: Any) -> bool:
+def goes_through(callee: Any) -> bool:
     """Whether a class of Python's goes through what it is given, now or later."""
+    if callee is itertools.repeat:  # which gives what it is given
+        return False
     return isinstance(callee, type) and (callee in _GOING or callee.__module__ == "itertools")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 from collections.abc import Iterator, Mapping
 from types import CodeType
 from typing import Any
@@ -48,6 +49,7 @@ from wengert.compile.trace.world.inputs import (
     StandIn,
     Varying,
 )
+from wengert.compile.trace.world.iterating import goes_through
 from wengert.compile.trace.world.outside import Outside
 from wengert.compile.trace.world.places import (
     MISSING,
@@ -67,7 +69,7 @@ from wengert.compile.trace.world.places import (
     is_own,
     key_of,
 )
-from wengert.compile.trace.world.readings import is_inherited
+from wengert.compile.trace.world.readings import is_inherited, package_of
 from wengert.compile.trace.world.reads import (
     LibraryRead,
     Reads,
@@ -115,7 +117,7 @@ class World(Reads):
         """Attributes that tensors were asked for which are given."""
         self.effects: list[tuple[Place | None, Any]] = []
         """What the function wrote, in order: a place and a value, or a call on a container."""
-        self.shadows: dict[int, tuple[Any, Any]] = {}
+        self.shadows: dict[tuple[int, int], tuple[Any, Any]] = {}
         self.unobserved: Unobserved | None = None  # the first that ran so
         self.returned = False  # the function: what runs then is its derivative
         self.identifies = False  # whether it counts which object a container among the arguments is
@@ -403,26 +405,38 @@ class World(Reads):
             return x
         return place.object
 
-    def shadow(self, value: Any) -> Any:
+    def shadow(self, value: Any, depth: int = 1) -> Any:
         """A container in whose place a library gets another, with traced arrays in it."""
-        if not isinstance(value, list | tuple | dict) or id(value) not in self.origins:
+        if not depth or not isinstance(value, list | tuple | dict) or id(value) not in self.origins:
             return value
-        known = self.shadows.get(id(value))
+        known = self.shadows.get((id(value), depth))
         if known is None:
-            known = self.shadows[id(value)] = value, self._shadowed(value)
+            known = self.shadows[id(value), depth] = value, self._shadowed(value, depth)
         return known[1]
 
-    def _shadowed(self, value: Any) -> Any:
+    def _shadowed(self, value: Any, depth: int) -> Any:
         held = contents(value)
         half = len(held) // 2 if isinstance(value, dict) else 0
         keys, held = held[:half], held[half:]
         with watch.aside():
-            seen = [self.shadow(self._inside(x)) for x in held]
+            seen = [self.shadow(self._inside(x), depth - 1) for x in held]
         if all(a is b for a, b in zip(held, seen, strict=True)):
             return value
         if isinstance(value, dict):
             return dict(zip(keys, seen, strict=True))
         return seen if isinstance(value, list) else tuple(seen)
+
+    def depth_for(self, callee: Any, args: tuple[Any, ...]) -> int:
+        if any(map(self._computes, (callee, *args))):
+            return sys.getrecursionlimit()
+        return 0 if isinstance(callee, type) and not goes_through(callee) else 1
+
+    def _computes(self, x: Any) -> bool:
+        """Whether this is a library's that is none of Python's: it may compute with all it gets."""
+        return callable(x) and package_of(x) not in sys.stdlib_module_names and not self._of_user(x)
+
+    def behind_shadow(self, value: Any) -> Any:
+        return next((known for known, shadow in self.shadows.values() if shadow is value), value)
 
     # ---- calls ----------------------------------------------------------------------------------
 
