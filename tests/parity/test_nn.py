@@ -25,12 +25,15 @@ def close(ours, theirs, tolerance=1e-9):
     np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("name", ["relu", "leaky_relu", "hardtanh", "hardshrink", "prelu"])
+@pytest.mark.parametrize(
+    "name",
+    ["relu", "relu6", "leaky_relu", "hardtanh", "hardshrink", "softshrink", "prelu", "threshold"],
+)
 def test_slopes_that_do_not_change_have_derivatives_of_zero(name):
     # grad() said that the input was not used, and penalties left parameters without gradients.
     for library in (wg, torch):
         x = library.tensor([0.3, -0.2, 1.5], requires_grad=True)
-        more = (library.tensor([0.25]),) if name == "prelu" else ()
+        more = {"prelu": (library.tensor([0.25]),), "threshold": (0.1, 20.0)}.get(name, ())
         y = getattr(library.nn.functional, name)(x, *more)
         (g,) = library.autograd.grad(y.sum(), x, create_graph=True)
         assert library.autograd.grad(g.sum(), x)[0].tolist() == [0, 0, 0]

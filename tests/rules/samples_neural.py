@@ -58,6 +58,8 @@ ACTIVATIONS: dict[Any, list[Call]] = {
     neural.log_sigmoid: one(normal),
     neural.hardshrink: [{"x": normal(2, 3), "lambd": 0.5}],
     neural.softshrink: [{"x": normal(2, 3), "lambd": 0.5}],
+    neural.threshold: [{"x": normal(2, 3), "limit": 0.3, "value": 2.0}],
+    neural.above_pull: [{"g": normal(2, 3), "at": normal(2, 3), "limit": 0.3}],
     neural.shrink_pull: [{"g": normal(2, 3), "at": normal(2, 3), "lambd": 0.5}],
     neural.hardsigmoid: [{"x": 3 * normal(2, 3)}],
     neural.hardswish: [{"x": 3 * normal(2, 3)}],

@@ -31,6 +31,7 @@ POINTS: list[tuple[Any, Any, Any]] = [
     (np.fabs, 0.0, 0.0),
     (neural.relu, 0.0, 0.0),
     (neural.relu, nan, 1.0),
+    (neural.threshold, [0.5, 0.8, nan, inf], [0.0, 1.0, 1.0, 1.0]),
     (neural.leaky_relu, 0.0, 0.5),
     (neural.elu, 0.0, 1.0),
     (neural.hardtanh, [-1.0, 0.0, 1.0], [0.0, 1.0, 0.0]),
@@ -74,6 +75,7 @@ POINTS: list[tuple[Any, Any, Any]] = [
 ]
 SETTINGS: dict[Any, Call] = {
     np.clip: {"a_min": -1.0, "a_max": 1.0},
+    neural.threshold: {"limit": 0.5, "value": 0.1},
     neural.leaky_relu: {"slope": 0.5},
     neural.elu: {"alpha": 1.0, "scale": 1.0, "rate": 1.0},
     neural.hardtanh: {"low": -1.0, "high": 1.0},

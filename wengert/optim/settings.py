@@ -84,14 +84,21 @@ def _check_ways(defaults: Group) -> None:
 
 
 class SparseAdam:
-    """PyTorch's Adam for sparse gradients, which do not exist here: NotImplementedError.
+    """PyTorch's Adam for sparse gradients; parameters have dense ones here: NotImplementedError.
+
+    It would leave rows alone that a batch does not name, and nothing says of a dense gradient
+    which those are.
 
     >>> SparseAdam([])
     Traceback (most recent call last):
-    NotImplementedError: SparseAdam needs sparse gradients, and all tensors are dense. Use Adam.
+    NotImplementedError: SparseAdam needs sparse gradients, and those of parameters are dense,
+    also of Embedding(sparse=True). Use Adam, which moves the rows that a batch does not name too,
+    by their momentum.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(
-            "SparseAdam needs sparse gradients, and all tensors are dense. Use Adam."
+            "SparseAdam needs sparse gradients, and those of parameters are dense, also of "
+            "Embedding(sparse=True). Use Adam, which moves the rows that a batch does not name "
+            "too, by their momentum."
         )

@@ -373,6 +373,22 @@ elementwise(huber, lambda t, d, bound: t * hardtanh(d, -bound, bound))
 
 
 @primitive
+def threshold(x: Any, limit: float, value: float) -> Any:
+    """x where x > limit, else `value`; NaN stays NaN."""
+    return np.where(x <= limit, as_array(value, x.dtype), x)
+
+
+@primitive
+def above_pull(g: Any, at: Any, limit: float) -> Any:
+    """`g` unless at <= limit, else 0."""
+    return masked(g, np.logical_not(at <= limit))
+
+
+elementwise(threshold, lambda t, x, limit: above_pull(t, x, limit))
+elementwise(above_pull, above_pull, _flat, name="AboveBackward")
+
+
+@primitive
 def shrink_pull(g: Any, at: Any, lambd: float) -> Any:
     """`g` where |at| > lambd, else 0."""
     return masked(g, np.logical_not(np.absolute(at) <= lambd))  # NaN is none of them

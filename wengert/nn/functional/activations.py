@@ -207,8 +207,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where x > threshold, else `value`."""
     check_floats(input, "threshold", "bc")
-    formula = lambda x: where(x._array <= threshold, value, x)
-    return written_by(input, formula, "threshold_") if inplace else formula(input)
+    if inplace:
+        return written(input, neural.threshold, (threshold, value), "threshold_")
+    return apply(neural.threshold, input, threshold, value)
 
 
 @of_tensors(1)
