@@ -366,9 +366,12 @@ def _shape_at(index: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     arrays = [array_of(index[d]) for d in here]
     if not here or here[-1] - here[0] >= len(here) or len(index) > len(shape):
         return None
-    if not all(type(x) is np.ndarray and x.dtype.kind in "iu" for x in arrays):
-        return None
-    region = np.broadcast_shapes(*(x.shape for x in arrays))
+    for x in arrays:
+        if type(x) is not np.ndarray or x.dtype.kind not in "iu":
+            return None
+    region = (
+        arrays[0].shape if len(arrays) == 1 else np.broadcast_shapes(*[x.shape for x in arrays])
+    )
     return (*shape[: here[0]], *region, *shape[here[-1] + 1 :])
 
 

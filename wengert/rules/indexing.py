@@ -73,10 +73,12 @@ def _neighbours(index: Any, shape: Any) -> tuple[int, int, Any] | None:
     None of an index that holds anything but such arrays behind whole dimensions.
     """
     parts = index if isinstance(index, tuple) else (index,)
-    start = next((i for i, p in enumerate(parts) if not _is_whole(p)), 0)
-    stop = len(parts)
-    if not all(isinstance(p, np.ndarray) and p.dtype.kind in "iu" for p in parts[start:]):
-        return None
+    start, stop = 0, len(parts)
+    while start < stop and _is_whole(parts[start]):
+        start += 1
+    for p in parts[start:]:
+        if not isinstance(p, np.ndarray) or p.dtype.kind not in "iu":
+            return None
     places = _from_start(parts[start], shape, start) if start < stop else 0
     for d, p in enumerate(parts[start + 1 :], start + 1):
         places = places * shape[d] + _from_start(p, shape, d)
