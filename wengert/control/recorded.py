@@ -7,6 +7,7 @@ run once more.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -23,6 +24,7 @@ from wengert.control.choice import anywhere, chosen, is_batched, one_number
 from wengert.control.states import Form, agreed, branches_differ, split
 from wengert.errors import StateError, TracingError
 from wengert.history.location import here, line_of
+from wengert.history.node import tick
 from wengert.rules.shapes import astype
 from wengert.tensor import Tensor, wrap
 from wengert.tree import NOTHING, collect, rebuild
@@ -64,6 +66,8 @@ class Loop:
         self.tensors = False
         self.tree: Any = None
         self.begun: list[Any] = []
+        self.same: list[bool] = []
+        """Which parts of the state the body returns as it was given them."""
 
     def run(
         self, init: Any, xs: Any, length: int, backwards: bool = False, first: int = 0
@@ -90,6 +94,7 @@ class Loop:
         """As one statement."""
         from wengert.compile.trace.loops.repeats import repeated
 
+        begun = tick()
         leaves, form = split(init, f"the state of {self.what}: init")
         rows: list[Any] = []
         self.rows_tree = collect(xs, rows)
@@ -108,13 +113,14 @@ class Loop:
                 leaves = again.leaves
                 continue
             effects.check(f"the body of {self.what}", "once", "state, or give the loop unroll=True")
-            state = rebuild(form.tree, iter(finals))
+            state = rebuild(form.tree, iter(self._settled(finals, begun, False)))
             return state, rebuild(self.tree, iter(ys))
 
     def run_while(self, init: Any, test: Any) -> Any:
         """The final state of a loop of unknown length."""
         from wengert.compile.trace.loops.whiles import until
 
+        begun = tick()
         leaves, form = split(init, f"the state of {self.what}: init")
         leaves = [self._begun(x) for x in leaves]
         self.rows_tree = NOTHING
@@ -153,7 +159,19 @@ class Loop:
                 leaves = again.leaves
                 continue
             effects.check(f"the body of {self.what}", "once", "state")
-            return rebuild(form.tree, iter(finals))
+            return rebuild(form.tree, iter(self._settled(finals, begun, True)))
+
+    def _settled(self, finals: list[Any], begun: int, or_none: bool) -> list[Any]:
+        """The final state, where parts that no iteration changes are what they began as; there may
+        be no iteration at all.
+        """
+        from wengert.compile.trace.loops.memory import settle
+
+        ways = [
+            [x] * (or_none or same) + [None] * (not same)
+            for x, same in zip(self.begun, self.same, strict=True)
+        ]
+        return [settle(self.trace, *each, begun) for each in zip(finals, ways, strict=True)]
 
     def _begun(self, x: Any) -> Any:
         """A leaf of the first state: a tensor, or a traced array."""
@@ -165,15 +183,18 @@ class Loop:
         return array
 
     def _body(self, index: Any, state: list[Any], row: list[Any]) -> Any:
+        from wengert.compile.trace.loops.memory import writes_of
         from wengert.compile.trace.loops.repeats import Made
 
-        tree = self.first.tree
+        tree, writes = self.first.tree, list(map(writes_of, state))
         new, y = self.call(index, rebuild(tree, iter(state)), rebuild(self.rows_tree, iter(row)))
         news, form = split(new, f"the state of {self.what}: result")
         agreed(self.first, form, self._tell)
         self._check_kinds(state, news)
         ys, known = split(y, f"what the body of {self.what} returns: y")
         self.tree = known.tree
+        kept = zip(state, writes, strict=True)
+        self.same = [x is y and writes_of(y) == n for x, (y, n) in zip(news, kept, strict=True)]
         news = [_like(x, before, self.trace) for x, before in zip(news, state, strict=True)]
         return Made(news, [x if isinstance(x, Tensor) else self._row(x) for x in ys])
 
@@ -197,6 +218,8 @@ class Effects:
 
     def __init__(self) -> None:
         self.world = watch.active().world
+        runs = sys._getframe(1).f_code
+        self.world.bodies[id(runs)] = runs  # an error that comes through it may not be caught
         self.count = len(self.world.effects)
         places = [place for place, _ in self.world.written_places.values()]
         self.stood = {key_of(place): place.read(()) for place in places}
@@ -266,9 +289,11 @@ def branched(
 ) -> Any:
     """What the branch of a number returns that is not known yet."""
     from wengert.compile.trace.loops.choices import choice
+    from wengert.compile.trace.loops.memory import settle
 
-    effects = Effects()
+    effects, begun = Effects(), tick()
     forms: list[Form] = []
+    ways: list[list[Any]] = []
 
     def run(k: int) -> list[Any]:
         result = functions[k](*operands)
@@ -278,11 +303,13 @@ def branched(
         return leaves
 
     def alike(results: list[list[Any]]) -> list[Any]:
+        ways[:] = map(list, zip(*results, strict=True))
         return [_converter(trace, column) for column in zip(*results, strict=True)]
 
     taken = choice(trace, index, [partial(run, k) for k in range(len(functions))], alike)
     effects.check(f"a branch of {what}", "in any case", "result")
-    return rebuild(forms[-1].tree, iter(taken))
+    settled = [settle(trace, x, each, begun) for x, each in zip(taken, ways, strict=True)]
+    return rebuild(forms[-1].tree, iter(settled))
 
 
 def _converter(trace: Trace, column: Any) -> Any:

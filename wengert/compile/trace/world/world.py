@@ -127,6 +127,8 @@ class World(Reads):
         """What ends the trace, though the function may have caught that."""
         self.unexplained: list[tuple[BaseException, Any]] = []
         """Errors that the function has caught, and where, whose cause nobody saw."""
+        self.bodies: dict[int, CodeType] = {}
+        """The code of what runs the body of a loop, or a branch, for a statement, by its id."""
         self.handlers = {id(code): code for code in map(code_of, meanwhile.handlers())}
 
     # ---- running --------------------------------------------------------------------------------
@@ -203,6 +205,8 @@ class World(Reads):
         came = self._missed() or meanwhile.raised_by(error, self.handlers)
         if self.broken is None and (came or isinstance(error, ours)):
             self.broken = error
+        if self.broken is None and meanwhile.raised_by(error, self.bodies):
+            self.broken = _ended_body(error)
         if not explained:
             self.unexplained.append((error, (type(error), *here())))
             self.explain(error)
@@ -624,3 +628,11 @@ def _is_rounded(callee: Any, x: Any) -> bool:
     if not any(callee is function for function in ROUNDED):
         return False
     return type(x) is TracedArray and issubclass(class_of(x), float | int)
+
+
+def _ended_body(error: BaseException) -> TracingError:
+    return TracingError(
+        f"a {type(error).__name__} that has ended the body of a loop, or a branch, is caught in a "
+        f"compiled function, at\n  {line_of(*here())}\nWhat the body did before it would not be "
+        "done. Catch it in the body, or find out before the loop whether it comes."
+    )
