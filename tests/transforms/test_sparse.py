@@ -315,6 +315,12 @@ def test_sparse_derivatives_of_random_programs_are_the_dense_ones(steps):
     same_hessian(lambda x: np.sum(f(x) ** 2), x)
 
 
+def test_the_derivative_of_a_function_without_outputs_is_a_matrix_without_rows():
+    # How many cotangents there were was asked of an array without elements.
+    plan = same_jacobian(lambda x: x[9:] * 1.5, X[:9])
+    assert plan.shape == (0, 9)
+
+
 # ---- where not everything is there -----------------------------------------------------------
 
 

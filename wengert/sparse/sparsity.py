@@ -174,7 +174,7 @@ def _dependent(leaf: Any, first: int, origins: Dependence, wanted: bool) -> Any:
 def _split(vectors: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
     ends = itertools.accumulate(map(math.prod, shapes), initial=0)
     blocks = zip(itertools.pairwise(ends), shapes, strict=True)
-    return [vectors[:, a:b].reshape(-1, *shape) for (a, b), shape in blocks]
+    return [vectors[:, a:b].reshape(len(vectors), *shape) for (a, b), shape in blocks]
 
 
 def _joined(tangents: Sequence[Tensor | None], like: Sequence[Any], count: int) -> Any:
