@@ -200,3 +200,22 @@ def test_an_attribute_of_the_users_hides_that_of_the_class(name: str, place: str
         hidden(place, name, wg.compile), hidden(place, name, lambda f: f), strict=True
     ):
         assert mine == eager
+
+
+def test_a_count_that_is_kept_on_a_tensor_is_that_of_the_one_that_is_there_now() -> None:
+    # What stands for the tensor got the count, and whether it had one was asked of that.
+    def counts(compile: Callable[..., Any]) -> list[Any]:
+        users = module(
+            "class C: pass\nc = C()\nc.t = wg.ones(2)\ndef f(x):\n"
+            "    c.t.calls = getattr(c.t, 'calls', 0) + 1\n    return x * c.t * c.t.calls"
+        )
+        f, seen = compile(users.f), []
+        for k in range(8):
+            seen.append((f(wg.ones(2)).tolist(), users.c.t.calls))
+            if k in (1, 4):
+                users.c.t = wg.ones(2) * k
+            if k == 6:
+                del users.c.t.calls
+        return seen
+
+    assert counts(wg.compile) == counts(lambda f: f)

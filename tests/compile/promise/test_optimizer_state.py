@@ -143,3 +143,25 @@ def test_parameters_that_are_added_are_trained() -> None:
         return [*seen, *thrice(step, numbers(0.1, 0.2)), w.detach(), v.detach()]
 
     same(story)
+
+
+def test_momentum_that_is_cleared_now_and_then_is_begun_anew_by_the_optimizer() -> None:
+    # The function had read the state, to clear it, and so the optimizer was not to change it.
+    def story(compile: Any) -> Any:
+        w, count = numbers(1, 2, requires_grad=True), [0]
+        optimizer = optim.SGD([w], lr=0.1, momentum=0.9)
+
+        def step(x: Any) -> Any:
+            if count[0] % 4 == 0:
+                optimizer.state.clear()
+            count[0] += 1
+            optimizer.zero_grad()
+            loss = ((w * x) ** 2).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        step = compile(step)
+        return [(step(numbers(0.1, 0.2)), w.detach().clone()) for _ in range(9)]
+
+    same(story)

@@ -104,6 +104,8 @@ class Reads(Iterating):
 
     def on_read(self, read: Read) -> Any:
         self.check_acted(read.owner)
+        if isinstance(read.owner, Tensor) and read.owner in self.passed.stand_ins:
+            return read.value  # the condition is what is told of the tensor that this stands for
         return getattr(self, f"_read_{read.kind}_at")(read.owner, read.key, read.value)
 
     def _read_global_at(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
@@ -335,10 +337,19 @@ class Reads(Iterating):
             self._guard_held(part, known)
 
     def _note_whole(self, container: Any) -> None:
-        """All of a container is read, by who may change it."""
-        if isinstance(container, CHANGEABLE):
+        """All of a container is read, by who may change it, but what the engine keeps."""
+        if isinstance(container, CHANGEABLE) and not self._is_engines(container):
             self._note_library_read(Contents(container))
         self._note_contents(container)
+
+    def _is_engines(self, container: Any) -> bool:
+        """Whether a container was found in an object of the engine's, as in an optimizer."""
+        origin = self.origins.get(id(container))
+        while origin is not None and origin.parent is not None:
+            if _is_of_engine(type(origin.parent)):
+                return True
+            origin = self.origins.get(id(origin.parent))
+        return False
 
     def _note_contents(self, container: Any) -> None:
         self.conditions.note(Guard(Contents(container), self.held_before(container)))
