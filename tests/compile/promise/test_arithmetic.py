@@ -5,6 +5,8 @@ Machine code makes the infinity and looks at nothing: compiled functions once ga
 
 from __future__ import annotations
 
+import operator
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -108,3 +110,52 @@ def test_a_number_to_differentiate_by_is_an_array(formula: str, derived: str) ->
         return [noted(f(a)) for a in (1.0, 0.0, 2.0)]
 
     same(story)
+
+
+OPERATIONS = {f"i{f.__name__}": f for f in (
+    operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv,
+    operator.imod, operator.ipow,
+)}  # fmt: skip
+RIGHT = {
+    "a float": 2.5, "an int": 2, "floats": np.ones(3), "wider ints": np.ones((2, 3), np.int64),
+    "more rows": np.ones((4, 2, 3), np.uint8), "too few": np.ones((3, 3), np.uint8),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.uint8, np.int64, np.float32, np.bool_], ids=lambda d: d.__name__
+)
+@pytest.mark.parametrize("right", RIGHT)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_array_takes_in_place_what_numpy_lets_it_take(name, right, dtype):
+    # Floats were cast to the array's ints in silence, and other shapes ended the compiler.
+    def changes(x):
+        y = x.T
+        return OPERATIONS[name](y, RIGHT[right]) * 1
+
+    def told(f):
+        x = np.ones((3, 2), dtype)
+        try:
+            return f(x).tolist(), x.tolist()
+        except (TypeError, ValueError) as error:
+            return type(error), str(error), x.tolist()
+
+    compiled = wg.compile(changes)
+    with warnings.catch_warnings(action="ignore"):
+        for _ in range(2):
+            assert told(compiled) == told(changes)
+
+
+def test_a_cast_that_is_asked_for_is_made_in_place():
+    def halved(x):
+        np.divide(x, 2, out=x, casting="unsafe")
+        return x
+
+    with warnings.catch_warnings(action="ignore"):
+        assert wg.compile(halved)(np.array([3, 4])).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("named", [{"where": np.array([True, False])}, {"initial": 2.0}], ids=str)
+def test_what_a_sum_begins_with_is_refused_with_its_line(named):
+    with pytest.raises(TracingError, match=r"np.sum with where= or initial= .*, at\n.*line"):
+        wg.compile(lambda x: np.sum(x, **named))(np.ones(2))

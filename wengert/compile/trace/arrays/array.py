@@ -326,6 +326,7 @@ class Trace(Kind):
             result = np.where(where, result, target)
         if target is None:
             return result
+        refusals.check_holds(function, result, target)
         writable(target).write(result)
         return target
 

@@ -13,6 +13,7 @@ from wengert.compile.program.infer import reduced
 from wengert.compile.trace.arrays.array import Trace
 from wengert.compile.trace.arrays.core import axes_of, in_dtype
 from wengert.errors import TracingError
+from wengert.history.location import here, line_of
 from wengert.rules import reductions
 
 
@@ -23,8 +24,8 @@ def _reduction(
 ) -> Any:  # fmt: skip
     if where is not True or initial is not None:
         raise TracingError(
-            f"np.{function.__name__} with where= or initial= is not available in a compiled "
-            "function; choose with np.where first"
+            f"np.{function.__name__} with where= or initial= in a compiled function, at\n  "
+            f"{line_of(*here())}\nChoose with np.where first, and add what it is to begin with."
         )
     x = trace.operand(a)
     x = trace.cast(x, np.dtype(dtype) if dtype is not None else _result(function, x.dtype))

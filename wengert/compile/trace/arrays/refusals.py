@@ -80,3 +80,14 @@ def no_numbers(function: Any) -> TracingError:
         f"  {line_of(*here())}\nA compiled function computes numbers, which functions return: what "
         "holds objects, or is changed in place, it does not know. Do that outside of it."
     )
+
+
+def check_holds(function: Any, result: Any, target: Any) -> None:
+    """That an array can be given as `out=`; else NumPy's error."""
+    if not isinstance(function, np.ufunc):
+        return
+    shape, dtype = result.shape, result.dtype
+    fits = np.broadcast_shapes(shape, target.shape) == target.shape
+    if not fits or not np.can_cast(dtype, target.dtype, "same_kind"):
+        like = np.broadcast_to(np.ones((), dtype), shape)
+        function(*[like] * function.nin, out=np.ones(target.shape, target.dtype))
