@@ -137,7 +137,7 @@ def test_a_drawing_shows_a_linear_cost_as_a_line_of_slope_one():
     assert (y2 - y) / (x2 - x) == pytest.approx((y1 - y) / (x1 - x), rel=0.01)
 
 
-def test_a_notebook_shows_a_reports_table_and_its_drawing():
+def test_a_notebook_shows_a_reports_table_and_its_drawing(one_thread):
     # A report was shown as the fields of its class.
     shown = grown(10, 100, 10_000)._repr_html_()
     assert shown.startswith("<table><tr><th></th><th>wengert</th>")

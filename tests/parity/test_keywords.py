@@ -36,7 +36,7 @@ OTHERWISE = {
     "it is of the operator, not of the function": "elu_.input_scale elu_.scale pinv.rcond",
     "it is drawn by the library's generator": "rrelu.generator rrelu_.generator",
     "it is of what is not strided": """set_.size set_.storage_offset set_.stride
-        to_dense.masked_grad""",
+        to_dense.masked_grad to_sparse_bsr.blocksize to_sparse_bsc.blocksize""",
 }
 """Arguments by which a function is not called here, and why."""
 

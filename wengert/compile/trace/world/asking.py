@@ -290,8 +290,11 @@ class Asking(Observer):
         asked = self.asked.pop()
         if is_ours(asked.callee):
             if type(value) in ATOMS:  # a mode that holds for a while is known anyway
-                known = reading((asked.step,), True)
-                self.conditions.note(Guard(Attribute(known, "answer"), value))
+                guard = Guard(Attribute(reading((asked.step,), True), "answer"), value)
+                with watch.aside():  # what is answered otherwise then tells of the trace alone
+                    holds = guard.holds()
+                if holds:
+                    self.conditions.note(guard)
             return value
         if len(self.effects) == asked.effects and self.standing() == asked.stood:
             if not asked.ran and is_computed(asked.callee, _given(asked.step), value):
