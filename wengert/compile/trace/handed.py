@@ -437,22 +437,26 @@ class HandedBack:
 def _lasting(
     effects: list[tuple[Place | None, Any]], conditions: Conditions
 ) -> Iterator[tuple[Place | None, Any]]:
-    """What of these is there in the end: of one place the last value. What is deleted before that
-    comes at the end of its dictionary again.
+    """What of these is there in the end: of one place the last value, which takes the first one's
+    turn, since a dictionary keeps the order in which its keys came. What is deleted before that
+    comes at the end again.
 
     What a guard says to be there anyway, as the mode of a module that is in that mode, is not
-    written again.
+    written again; but where something is called before, that may have taken it away.
     """
-    last = {key_of(place): k for k, (place, _) in enumerate(effects) if place is not None}
     called = max((k for k, (place, _) in enumerate(effects) if place is None), default=-1)
-    for k, (place, value) in enumerate(effects):
+    lasting: dict[Any, tuple[Place | None, Any]] = dict(enumerate(effects[: called + 1]))
+    deleted = set()
+    for place, value in effects[called + 1 :]:
         key = key_of(place)
-        if (
-            place is None
-            or k < called
-            or (last[key] == k and not conditions.is_there(key, value))
-            or (last[key] > k and value is MISSING)
-        ):
+        if value is MISSING:
+            lasting.pop(key, None)
+            lasting[MISSING, key] = place, value
+            deleted.add(key)
+        else:
+            lasting[key] = place, value
+    for key, (place, value) in lasting.items():
+        if called >= 0 or key in deleted or not conditions.is_there(key, value):
             yield place, value
 
 

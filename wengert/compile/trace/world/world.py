@@ -117,7 +117,7 @@ class World(Reads):
         """Attributes that tensors were asked for which are given."""
         self.effects: list[tuple[Place | None, Any]] = []
         """What the function wrote, in order: a place and a value, or a call on a container."""
-        self.shadows: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self.shadows: dict[int, tuple[Any, Any]] = {}
         self.unobserved: Unobserved | None = None  # the first that ran so
         self.returned = False  # the function: what runs then is its derivative
         self.identifies = False  # whether it counts which object a container among the arguments is
@@ -413,10 +413,10 @@ class World(Reads):
         """A container in whose place a library gets another, with traced arrays in it."""
         if not depth or not isinstance(value, list | tuple | dict) or id(value) not in self.origins:
             return value
-        known = self.shadows.get((id(value), depth))
-        if known is None:
-            known = self.shadows[id(value), depth] = value, self._shadowed(value, depth)
-        return known[1]
+        shadow = self._shadowed(value, depth)
+        if shadow is not value:
+            self.shadows[id(shadow)] = value, shadow
+        return shadow
 
     def _shadowed(self, value: Any, depth: int) -> Any:
         held = contents(value)
@@ -440,7 +440,7 @@ class World(Reads):
         return callable(x) and package_of(x) not in sys.stdlib_module_names and not self._of_user(x)
 
     def behind_shadow(self, value: Any) -> Any:
-        return next((known for known, shadow in self.shadows.values() if shadow is value), value)
+        return self.shadows.get(id(value), (value,))[0]
 
     # ---- calls ----------------------------------------------------------------------------------
 
