@@ -35,6 +35,7 @@ ACTIVATIONS: dict[Any, list[Call]] = {
     neural.erf: one(normal),
     neural.gelu: one(normal),
     neural.gelu_tanh: [{"x": _SIGNS}],
+    neural.gelu_tanh_slope: [{"x": _SIGNS}],
     neural.mish: [{"x": _SIGNS}],
     neural.silu: one(normal),
     neural.leaky_relu: [
