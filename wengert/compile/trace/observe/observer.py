@@ -173,9 +173,12 @@ class Observer(Calls):
             if id(value) in self.reordered and not isinstance(value, list | deque):
                 self._read_contents(value)  # how many are new depends on which there were
             else:
-                self._read("length", value, None, base_of(value).__len__(value), "")
+                self._read_length(value)
                 self._read_written(value if isinstance(value, dict) else dictionary_behind(value))
         return value
+
+    def _read_length(self, container: Any) -> None:
+        self._read("length", container, None, base_of(container).__len__(container), "")
 
     def _read_written(self, mapping: Any) -> None:
         """Whether what the program has put into a dictionary was there before."""
@@ -383,7 +386,7 @@ class Observer(Calls):
         if isinstance(owner, CONTAINERS) and kind == "item":
             held = contents(owner)
         if isinstance(owner, list | deque) and kind == "item":
-            self._read("length", owner, None, base_of(owner).__len__(owner), "")
+            self._read_length(owner)
         elif not value and place_of(kind, owner, key) not in self.written:
             self._tell(self.on_read, Read("kept", owner, key, before))
         put(owner, key, *value)
@@ -454,7 +457,7 @@ class Observer(Calls):
         if isinstance(owner, dict) and args:
             self._tell(self.on_read, Read("kept", owner, args[0], MISSING))
         elif isinstance(owner, list | deque) and all(type(x) is int for x in args):
-            self._read("length", owner, None, base_of(owner).__len__(owner), "")
+            self._read_length(owner)
         else:
             self._read_contents(owner)
 

@@ -236,8 +236,7 @@ class Reads(Iterating):
 
     def _read_kept_at(self, owner: Any, key: Any, before: Any) -> Any:
         """Whether there is what the function deletes, whatever it is."""
-        home = owner if isinstance(owner, dict) else home_of(owner, key) or own_dictionary(owner)
-        home = dictionary_of(owner) if isinstance(owner, type) else home
+        home = owner if isinstance(owner, dict) else home_of(owner, key) or dictionary_behind(owner)
         place = Attribute(owner, key) if home is None else Item(home, key)
         self.conditions.note(Guard(place, MISSING, before is MISSING))
         return before
