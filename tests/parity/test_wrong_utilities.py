@@ -6,6 +6,7 @@ these in turn is replaced by what it is not; see `test_wrong_layers.py`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ pytest.importorskip("torch.nn.utils.prune")
 import wengert as wg  # noqa: E402
 from tests.distributions.samples import SAMPLES  # noqa: E402
 from tests.parity.test_wrong_layers import Found, judge, outcome, wrong  # noqa: E402
+from wengert.errors import DtypeError  # noqa: E402
 
 CALLS = """
 utils.data.TensorDataset(l.ones(3, 2))
@@ -167,6 +169,71 @@ def of_distributions() -> Iterator[Found]:
                         )
 
 
+OUTSIDE = (0.0, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0, 37.0, math.nan, math.inf, -math.inf, 1e-9, 1.0001)
+"""Numbers that lie in some sets and outside of others."""
+
+
+def of_numbers() -> Iterator[Found]:
+    """Each in turn the first, and the last, number of a parameter, and of a value."""
+    for name, sample in SAMPLES.items():
+        rights = [{**sample.parameters(l), **sample.others} for l in (torch, wg)]
+        kinds = [getattr(l.distributions, sample.kind) for l in (torch, wg)]
+        for parameter in sample.given:
+            pairs = zip(
+                *(replaced(r[parameter], l) for r, l in zip(rights, (torch, wg), strict=True)),
+                strict=True,
+            )
+            for there, here in pairs:
+                made = [
+                    outcome(k, **{**r, parameter: x}, validate_args=True)
+                    for k, r, x in zip(kinds, rights, (there, here), strict=True)
+                ]
+                yield Found(f"{name} of {parameter} {here.tolist()}", *made)
+        of = [kind(**given, validate_args=True) for kind, given in zip(kinds, rights, strict=True)]
+        values = (replaced(l.tensor(sample.values).double(), l) for l in (torch, wg))
+        for there, here in zip(*values, strict=True):
+            found = [outcome(d.log_prob, x) for d, x in zip(of, (there, here), strict=True)]
+            yield Found(f"{name}.log_prob({here.tolist()})", *found)
+
+
+def replaced(x: Any, library: Any) -> Iterator[Any]:
+    for number in OUTSIDE:
+        for place in (0, -1):
+            flat = x.reshape(-1).tolist()
+            flat[place] = number
+            yield library.tensor(flat, dtype=library.float64).reshape(tuple(x.shape))
+
+
+@pytest.mark.sweep
+@pytest.mark.filterwarnings("ignore")
+def test_distributions_refuse_the_numbers_that_pytorchs_refuse() -> None:
+    # All, where it says so: other errors there are of a dtype, or a Cholesky factor, inside.
+    judge((f for f in of_numbers() if isinstance(f.there, ValueError)), 100, 0)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", SAMPLES)
+def test_shapes_that_distributions_are_expanded_to_are_shapes(name: str) -> None:
+    # A length of -1 was kept as it was: batch_shape said -1, and draws failed later.
+    distribution = SAMPLES[name].made(wg)
+    for shape, kind in (((-1,), ValueError), (3, TypeError), ((1.5,), TypeError)):
+        for ask in (distribution.expand, distribution.sample):
+            with pytest.raises(kind, match=r"_shape (is a tuple of|cannot have a negative)"):
+                ask(shape)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_truth_values_and_complex_numbers_are_no_outcomes_on_the_line(name: str) -> None:
+    # The densities of complex numbers were complex, and True was the number 1 for all.
+    distribution = SAMPLES[name].made(wg)
+    value = wg.tensor(SAMPLES[name].values).double()
+    with pytest.raises((DtypeError, ValueError)):
+        distribution.log_prob(value.to(wg.complex128))
+    if not distribution.support.is_discrete:
+        with pytest.raises((DtypeError, ValueError)):
+            distribution.log_prob(value > 0)
+
+
 @pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore")
 def test_wrong_calls_of_utilities_are_refused_by_the_same_kind_of_error() -> None:
@@ -177,5 +244,6 @@ def test_wrong_calls_of_utilities_are_refused_by_the_same_kind_of_error() -> Non
 @pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore")
 def test_wrong_distributions_are_refused_by_the_same_kind_of_error() -> None:
-    # Negative sample shapes were NumPy's errors. Truth values count as numbers.
-    judge(of_distributions(), 92, 3)
+    # Negative sample shapes were NumPy's errors, numbers of draws negative. Truth values count as
+    # numbers where they are parameters.
+    judge(of_distributions(), 95, 1.6)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from wengert.distributions import constraints
 from wengert.distributions.discrete import Categorical
-from wengert.distributions.distribution import Distribution
+from wengert.distributions.distribution import Distribution, lengths
 from wengert.distributions.location import LocationScale, Normal
 from wengert.distributions.transformed import TransformedDistribution
 from wengert.distributions.transforms import StickBreakingTransform
@@ -98,8 +98,9 @@ class MixtureSameFamily(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         new = self._fresh(_instance)
-        components = self._components.expand((*batch_shape, self._mixture._num_events))
-        mixture = self._mixture.expand(batch_shape)
+        batch = lengths(batch_shape, "batch_shape")
+        components = self._components.expand((*batch, self._mixture._num_events))
+        mixture = self._mixture.expand(batch)
         MixtureSameFamily.__init__(new, mixture, components, self._validate_args)
         return new
 

@@ -205,10 +205,7 @@ class Geometric(Chance):
     __init__ = Chance.__init__
     support = constraints.nonnegative_integer
 
-    def _validate_parameters(self) -> None:
-        super()._validate_parameters()
-        if "probs" in self._given:
-            self._check(constraints.greater_than(0.0), self.probs, "parameter probs")
+    _related: ClassVar[Any] = {"probs": lambda self: constraints.positive}
 
     mean = quantity(lambda p: 1 / p - 1)
     mode = quantity(lambda p: zeros_like(p))
@@ -453,13 +450,14 @@ class Multinomial(OverCategories):
         self.total_count = total_count
         super().__init__(probs, logits, validate_args)
 
+    _related: ClassVar[Any] = {"total_count": lambda self: constraints.nonnegative_integer}
     support = region(lambda n: constraints.multinomial(n), is_discrete=True, event_dim=1)
 
     mean = quantity(lambda n, p: p * n)
     variance = quantity(lambda n, p: n * p * (1 - p))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        shape = (*sample_shape, *self.batch_shape)
+        shape = self._extended_shape(sample_shape)[:-1]
         probs = self.probs.detach().to(np.dtype(np.float64))
         # How often each outcome came up, given the others before it: binomial.
         left = full(shape, self.total_count, dtype=np.dtype(np.int64))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -16,7 +17,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.dispatch import known, require
 from wengert.distributions.constraints import Constraint, is_dependent, unit_interval
-from wengert.errors import DtypeError
+from wengert.errors import DtypeError, ShapeError
 from wengert.functions import random
 from wengert.functions.arguments import constant
 from wengert.functions.creation import as_tensor, tensor, zeros_like
@@ -48,6 +49,8 @@ class Distribution:
     has_enumerate_support = False
     arg_constraints: ClassVar[dict[str, Constraint]] = {}
     support: Any = None
+    _related: ClassVar[dict[str, Callable[[Any], Constraint]]] = {}
+    """What a parameter satisfies besides, in view of the other ones."""
     _validate_args = True
 
     def __init__(
@@ -82,10 +85,8 @@ class Distribution:
         return self._event_shape
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
-        shape = Size((*sample_shape, *self._batch_shape, *self._event_shape))
-        if any(n < 0 for n in shape):
-            raise RuntimeError(f"samples cannot have a negative number of places: {list(shape)}")
-        return shape
+        drawn = lengths(sample_shape, "sample_shape")
+        return Size((*drawn, *self._batch_shape, *self._event_shape))
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         """What `expand` of a class of one's own fills: `_instance`, or a new one."""
@@ -105,6 +106,7 @@ class Distribution:
 
         A class of one's own that overrides it may hand up an `_instance` to be filled.
         """
+        batch_shape = lengths(batch_shape, "batch_shape")
         new = self._fresh(_instance)
         before = len(self._batch_shape)
         for name, value in vars(self).items():
@@ -113,7 +115,7 @@ class Distribution:
             elif isinstance(value, Distribution):
                 value = value.expand((*batch_shape, *value.batch_shape[before:]))
             vars(new)[name] = value
-        new._batch_shape = Size(batch_shape)
+        new._batch_shape = batch_shape
         return new
 
     # ---- moments ----------------------------------------------------------------------------
@@ -188,6 +190,8 @@ class Distribution:
         number = self._tensor(value)
         if self._validate_args:
             self._validate_sample(number)
+            if number.dtype.kind in "bc":
+                self._validate_kind(self.support, number)
         return number
 
     def _probability(self, value: Any) -> Tensor:
@@ -195,6 +199,8 @@ class Distribution:
         probability = self._tensor(value, TypeError)
         if self._validate_args:
             self._check(unit_interval, probability, "value argument")
+            if probability.dtype.kind in "bc":
+                self._validate_kind(unit_interval, probability)
         return probability
 
     def _tensor(self, value: Any, error: type[Exception] = ValueError) -> Tensor:
@@ -215,10 +221,24 @@ class Distribution:
 
     def _validate_parameters(self) -> None:
         """ValueError unless the parameters given satisfy their constraints."""
-        for name, constraint in self.arg_constraints.items():
+        wanted = [(n, c) for n, c in self.arg_constraints.items() if not is_dependent(c)]
+        wanted += [(name, related(self)) for name, related in self._related.items()]
+        for name, constraint in wanted:
             value = vars(self).get(name)
-            if value is not None and not is_dependent(constraint):
+            if value is not None:
                 self._check(constraint, as_tensor(value), f"parameter {name}")
+
+    def _validate_kind(self, support: Any, value: Tensor) -> None:
+        """DtypeError for complex values, and for truth values (0 and 1) unless the set is discrete.
+
+        Where there is no support of the whole, the parts judge.
+        """
+        real = value.dtype.kind != "c"
+        if not real or not getattr(support, "is_discrete", True):
+            raise DtypeError(
+                f"values of {type(self).__name__} are real numbers, but some of {value.dtype} were "
+                f"given. Use their {'.float()' if real else '.real'}"
+            )
 
     def _validate_sample(self, value: Tensor) -> None:
         """ValueError unless a value has the right shape and lies in the support."""
@@ -275,6 +295,17 @@ def _invalid(
         f"{_described(name, held)} to satisfy the constraint {constraint!r}, but found invalid "
         f"values:\n{wrap(value)!r}"
     )
+
+
+def lengths(shape: Any, name: str) -> Size:
+    """A shape that was given; TypeError unless it is one, ShapeError for a negative length."""
+    try:
+        lengths = Size(map(operator.index, shape))
+    except TypeError:
+        raise TypeError(f"{name} is a tuple of integers, such as (3,), but got {shape!r}") from None
+    if any(n < 0 for n in lengths):
+        raise ShapeError(f"{name} cannot have a negative length: {list(lengths)}")
+    return lengths
 
 
 def _refuse_words(value: Any, error: type[Exception] = ValueError) -> None:

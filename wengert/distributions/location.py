@@ -149,10 +149,7 @@ class Uniform(Quantiles):
     low: Dependent
     high: Dependent
 
-    def _validate_parameters(self) -> None:
-        super()._validate_parameters()
-        self._check(constraints.greater_than(self.low.detach()), self.high, "parameter high")
-
+    _related: ClassVar[Any] = {"high": lambda self: constraints.greater_than(self.low.detach())}
     support = region(lambda low, high: constraints.interval(low, high))
 
     mean = quantity(lambda low, high: (low + high) / 2)

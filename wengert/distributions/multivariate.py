@@ -283,6 +283,9 @@ class Wishart(ByCovariance, ExponentialFamily):
         **ByCovariance.arg_constraints,
         "df": constraints.greater_than(0),
     }
+    _related: ClassVar[Any] = {
+        "df": lambda self: constraints.greater_than(self._event_shape[0] - 1)
+    }
     support = constraints.positive_definite
 
     def __init__(
@@ -301,10 +304,6 @@ class Wishart(ByCovariance, ExponentialFamily):
         self.df = df.expand(batch)
         vars(self)[name] = matrix.expand((*batch, k, k))
         Distribution.__init__(self, batch, (k, k), validate_args)
-
-    def _validate_parameters(self) -> None:
-        super()._validate_parameters()
-        self._check(constraints.greater_than(self._event_shape[0] - 1), self.df, "parameter df")
 
     @property
     def _scaled_df(self) -> Tensor:

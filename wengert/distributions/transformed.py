@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from wengert.distributions import constraints
-from wengert.distributions.distribution import Distribution, summed
+from wengert.distributions.distribution import Distribution, lengths, summed
 from wengert.distributions.transforms import ComposeTransform, Transform
 from wengert.functions.choosing import where
 from wengert.history.modes import no_grad
@@ -44,7 +44,7 @@ class Independent(Distribution):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         new = self._fresh(_instance)
         extra = self.base_dist.batch_shape[len(self.batch_shape) :]
-        base = self.base_dist.expand((*batch_shape, *extra))
+        base = self.base_dist.expand((*lengths(batch_shape, "batch_shape"), *extra))
         Independent.__init__(new, base, self.reinterpreted_batch_ndims, self._validate_args)
         return new
 
