@@ -23,59 +23,105 @@ ALWAYS: dict[str, Callable[[Any], Any]] = {
     "fori_loop of no rounds": lambda x: wg.fori_loop(0, 0, lambda i, s: s * 2, x),
     "scan": lambda x: wg.scan(lambda c, row: (c, row), x, ROWS)[0],
     "scan of no rows": lambda x: wg.scan(lambda c, row: (c * 2, row), x, ROWS[:0])[0],
-    "while_loop": lambda x: wg.while_loop(lambda s: s.sum() < 0, lambda s: s, x),
+    "while_loop": lambda x: wg.while_loop(lambda s: s.sum() < -9, lambda s: s, x),
     "cond": lambda x: wg.cond(x.sum() > 0, lambda t: t, lambda t: t, x),
     "switch": lambda x: wg.switch(x.sum().long(), [lambda t: t] * 3, x),
 }
 SOMETIMES: dict[str, Callable[[Any], Any]] = {
-    "while_loop": lambda x: wg.while_loop(lambda s: s.sum() < 0, lambda s: s * 2, x),
+    "while_loop": lambda x: wg.while_loop(lambda s: s.sum() < 0, lambda s: s * -2, x),
     "cond": lambda x: wg.cond(x.sum() > 0, lambda t: t, lambda t: t * 2, x),
     "switch": lambda x: wg.switch(x.sum().long(), [lambda t: t * 2, lambda t: t], x),
 }
 
 
-@pytest.mark.parametrize("name", ALWAYS)
-def test_what_each_way_returns_as_it_was_given_is_that_very_tensor(name: str) -> None:
-    # It was another tensor, so what was written there was lost.
-    def writes(x: Any) -> Any:
-        y = ALWAYS[name](x)
-        y += 1
-        return y, x * 1
-
-    mine, eager = wg.ones(2), wg.ones(2)
-    assert writes(eager)[0] is eager
-    compiled = wg.compile(writes)
-    for k in range(3):
-        y, seen = compiled(mine)
-        assert y is mine
-        assert seen.tolist() == [k + 2.0] * 2
-        assert mine._version == k + 1
-    assert wg.compile(ALWAYS[name])(mine) is mine
+WAYS = {f"{name}, always": way for name, way in ALWAYS.items()} | SOMETIMES
+ASKED: dict[str, Callable[[Any, Any], Any]] = {
+    "is it the argument": lambda x, y: x * 2 if y is x else x * 3,
+    "is it a key": lambda x, y: x * {x: 2.0}.get(y, 3.0),
+    "has it been written": lambda x, y: x * y._version,
+    "is it a leaf": lambda x, y: x * (2.0 if y.is_leaf else 3.0),
+    "is it a view": lambda x, y: x * (2.0 if y._base is None else 3.0),
+    "how does it lie": lambda x, y: x * (2.0 if y.is_contiguous() else 3.0),
+    "the argument is written": lambda x, y: (x.data.add_(1), y * 2)[1],
+    "the result is written": lambda x, y: (y.data.add_(1), x * 2 + y)[1],
+    "both are returned": lambda x, y: (x, y),
+}
 
 
-@pytest.mark.parametrize("name", SOMETIMES)
-def test_a_write_into_what_may_be_given_back_is_refused(name: str) -> None:
-    # It was written into a copy, where eager mode writes into the argument.
-    def writes(x: Any) -> Any:
-        y = SOMETIMES[name](x)
-        y += 1
-        return y
+@pytest.mark.parametrize("tracked", [False, True])
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("name", WAYS)
+def test_what_a_loop_or_a_branch_returns_is_a_tensor_of_its_own(
+    name: str, asked: str, tracked: bool
+) -> None:
+    # Eager mode gave the argument back, and a program, which makes all ways end in one memory, only
+    # where all of them did: what was written into either later was missed, and `is` told another.
+    def function(x: Any) -> Any:
+        return ASKED[asked](x, WAYS[name](x))
 
-    with pytest.raises(TracingError, match=r"a write into a result of a loop or a choice, at\n.*"):
-        wg.compile(writes)(wg.ones(2))
-    copied = wg.compile(lambda x: SOMETIMES[name](x).clone().add_(1))
-    assert copied(wg.ones(2)).tolist() == [2.0, 2.0]
+    compiled = wg.compile(function)
+    for sign in (1.0, -1.0, 1.0):
+        seen = []
+        for run in (function, compiled):
+            x = wg.tensor([sign, 2 * sign], requires_grad=tracked)
+            results = run(x)
+            results = results if isinstance(results, tuple) else (results,)
+            seen.append([r.tolist() for r in (*results, x)])
+            assert len({r.data_ptr() for r in results}) == len(results)
+        assert seen[0] == seen[1]
 
 
-@pytest.mark.parametrize("name", SOMETIMES)
-def test_what_may_be_given_back_is_a_tensor_of_its_own(name: str) -> None:
-    compiled = wg.compile(SOMETIMES[name])
-    for _ in range(3):
-        x = wg.ones(2)
-        y = compiled(x)
-        assert SOMETIMES[name](x) is x
-        assert y is not x
-        assert y.tolist() == x.tolist()
+WRITING: dict[str, Callable[[Any], Any]] = {
+    "fori_loop": lambda x: wg.fori_loop(0, 3, lambda i, s: s.add_(1), x),
+    "two parts in turns": lambda x: wg.fori_loop(
+        0, 3, lambda i, s: (s[1], s[0].add_(1)), (x, x * 2)
+    ),
+    "one tensor twice": lambda x: wg.fori_loop(0, 3, lambda i, s: (s[0].add_(1), s[0] * 2), (x, x)),
+    "scan": lambda x: wg.scan(lambda s, row: (s.add_(row), s * 1), x, wg.ones(3, 2)),
+    "while_loop": lambda x: wg.while_loop(lambda s: s.sum() < 9, lambda s: s.add_(1), x),
+    "a loop in a loop": lambda x: wg.fori_loop(
+        0, 3, lambda i, s: wg.fori_loop(0, 2, lambda j, t: t.add_(1), s) * 1 + s, x
+    ),
+}
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+@pytest.mark.parametrize("name", WRITING)
+def test_a_body_writes_into_a_state_of_its_own(name: str, tracked: bool) -> None:
+    # Eager mode wrote into the caller's tensor, and a program did not.
+    compiled = wg.compile(WRITING[name])
+    for _ in range(2):
+        seen = []
+        for run in (WRITING[name], compiled):
+            x = wg.tensor([1.0, 2.0], requires_grad=tracked)
+            results = run(x)
+            results = results if isinstance(results, tuple) else (results,)
+            seen.append([r.tolist() for r in results])
+            assert x.tolist() == [1.0, 2.0]
+            if tracked:
+                sum(r.sum() for r in results).backward()
+                seen[-1].append(x.grad.tolist())
+        assert seen[0] == seen[1]
+
+
+KEPT = wg.ones(2)
+SHARING: dict[str, Callable[[Any], Any]] = {
+    "what was there before": lambda x: wg.fori_loop(0, 3, lambda i, s: (s.add_(1), KEPT)[1], x),
+    "one tensor twice": lambda x: wg.fori_loop(0, 3, lambda i, s: (s[0].add_(1), s[0]), (x, x * 2)),
+    "a row that is the state": lambda x: wg.scan(lambda s, row: (s.add_(row), s), x, wg.ones(3, 2)),
+    "the row it was given": lambda x: wg.scan(lambda s, row: (s.add_(1), row), x, wg.ones(3, 2)),
+    "a write into a row": lambda x: wg.map(lambda row: row.add_(1), wg.ones(3, 2)),
+    "a write while asked": lambda x: wg.while_loop(
+        lambda s: s.add_(1).sum() < 9, lambda s: s * 1, x
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHARING)
+def test_a_body_that_writes_into_what_another_iteration_returned_is_refused(name: str) -> None:
+    # Eagerly the next iteration writes there, too; a program has a copy of it.
+    with pytest.raises(TracingError, match=r"in <lambda> \(line .*test_ways.py\), called at\n"):
+        wg.compile(SHARING[name])(wg.ones(2))
 
 
 def raises_while(write: Any, catch: bool) -> dict[str, Callable[[Any], Any]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.control import choice
 from wengert.control.recorded import branched, undecided
-from wengert.control.states import Form, agreed, branches_differ, split
+from wengert.control.states import Form, agreed, apart, branches_differ, split
 from wengert.errors import StateError
 
 
@@ -24,7 +24,7 @@ def cond(
 
     `pred` is a truth value or a number: Python's, or an array or a tensor with one element. The
     operands are given one by one, or as PyTorch does in one tuple or list. The functions may close
-    over tensors and parameters.
+    over tensors and parameters. The result is a copy of what the function returns.
 
     Errors: StateError if `pred` has several elements, or if both functions run and their results
     differ in structure, shape or dtype.
@@ -34,7 +34,7 @@ def cond(
     >>> y = wg.cond(x > 0, lambda x: x**2, lambda x: -x, x)
     >>> y.backward()
     >>> y, x.grad
-    (tensor(2., grad_fn=<NegBackward0>), tensor(-1.))
+    (tensor(2., grad_fn=<CloneBackward0>), tensor(-1.))
     """
     given = _given(operands)
     array = choice.one_number(pred, "the predicate of wg.cond")
@@ -44,7 +44,7 @@ def cond(
     if trace is not None:
         index, functions = np.not_equal(array, 0), [false_fn, true_fn]
         return branched(trace, index, functions, given, "wg.cond", NAMES[::-1])
-    return true_fn(*given) if array else false_fn(*given)
+    return apart(true_fn(*given) if array else false_fn(*given))
 
 
 def _given(operands: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -102,7 +102,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         return branched(trace, array, list(branches), given, "wg.switch", names)
     last = len(branches) - 1
     if not choice.is_batched(array):
-        return branches[min(max(int(array), 0), last)](*given)
+        return apart(branches[min(max(int(array), 0), last)](*given))
     results = results_of(branches, given, "wg.switch", names)
     chosen = results[last]
     for k in range(last - 1, -1, -1):

@@ -108,7 +108,7 @@ class Iterations:
 
         rows = list(self.loop.rows(self.loop.items))
         inits = [self.leaves[k] for k in self.moving]
-        loop = Loop(self.trace, "a for loop", function, body)
+        loop = Loop(self.trace, "a for loop", function, body, apart=False)
         finals, ys = loop.run(inits, rows or None, self.count)
         self.over = True
         if any(getattr(x, "weak", False) for x in finals):

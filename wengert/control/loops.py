@@ -1,7 +1,8 @@
 """Loops that carry a state: a given number of times, along the rows of arrays, or as long as
 something holds.
 
-Eagerly each is the Python loop that its docstring shows, and differentiates as that does.
+Eagerly each is the Python loop that its docstring shows, from a copy of the state to a copy of the
+last one, and differentiates as that does.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from wengert.arrays.kind import array_of
 from wengert.control import choice
 from wengert.control.recorded import Loop, tracing
-from wengert.control.states import Form, agreed, length_of, row, split, stacked
+from wengert.control.states import Form, agreed, apart, length_of, row, split, stacked
 from wengert.errors import StateError
 from wengert.functions.creation import zeros
 from wengert.tensor import Tensor, wrap
@@ -46,7 +47,7 @@ def fori_loop(
     >>> y = wg.fori_loop(0, 3, lambda i, y: y * x, wg.tensor(1.0))
     >>> y.backward()
     >>> y, x.grad
-    (tensor(8., grad_fn=<MulBackward0>), tensor(12.))
+    (tensor(8., grad_fn=<CloneBackward0>), tensor(12.))
     """
     steps = range(_whole(lower, "lower"), _whole(upper, "upper"))
     trace = None if unroll or len(steps) < 2 else tracing()
@@ -56,7 +57,7 @@ def fori_loop(
     state = _State(init_val, body_fun, "wg.fori_loop")
     for i in steps:
         state.follow(body_fun(i, state.now))
-    return state.now
+    return apart(state.now)
 
 
 def _whole(bound: Any, name: str) -> int:
@@ -74,7 +75,7 @@ class _State:
     """What a loop carries, and the form that it keeps."""
 
     def __init__(self, now: Any, function: Any, what: str) -> None:
-        self.now = now
+        self.now = apart(now)  # what an iteration writes into its state is not the caller's
         self.function = function
         self.what = what
         self.form: Form = split(now, f"the state of {what}: init")[1]
@@ -109,7 +110,7 @@ def while_loop(
     >>> y = wg.while_loop(lambda y: y < 50, lambda y: y * x, wg.tensor(1.0))
     >>> y.backward()
     >>> y, x.grad
-    (tensor(81., grad_fn=<MulBackward0>), tensor(108.))
+    (tensor(81., grad_fn=<CloneBackward0>), tensor(108.))
     """
     trace = tracing()
     if trace is not None:
@@ -122,12 +123,12 @@ def while_loop(
         if choice.is_batched(on) or choice.is_batched(holds):
             on = np.logical_and(on, holds)
             if not choice.anywhere(on):
-                return state.now
+                return apart(state.now)
             before = state.now
             state.follow(body_fun(before))
             state.now = choice.chosen(on, state.now, before)
         elif not holds:
-            return state.now
+            return apart(state.now)
         else:
             state.follow(body_fun(state.now))
 
@@ -184,8 +185,8 @@ def scan(
         rows.append(leaves)
     tensors = _has_tensors(init, xs)
     if not n:
-        return state.now, _no_rows(f, init, xs, tensors)
-    return state.now, rebuild(tree, stacked(rows[::-1] if reverse else rows, tensors))
+        return apart(state.now), _no_rows(f, init, xs, tensors)
+    return apart(state.now), rebuild(tree, stacked(rows[::-1] if reverse else rows, tensors))
 
 
 def _rows_differ(f: Any) -> tuple[str, str, Any]:
@@ -239,7 +240,8 @@ def map(f: Callable[[Any], Any], xs: Any, *, unroll: bool = False) -> Any:
     """
     if xs is None:
         raise StateError("wg.map needs xs, whose rows f is called with.")
-    return scan(lambda carry, x: (carry, f(x)), None, xs, unroll=unroll)[1]
+    body = functools.wraps(f)(lambda carry, x: (carry, f(x)))
+    return scan(body, None, xs, unroll=unroll)[1]
 
 
 def associative_scan(
@@ -264,8 +266,8 @@ def associative_scan(
         raise StateError("wg.associative_scan needs elems to combine.")
     axes = [axis % max(len(known[0]), 1) if known else 0 for known in form.leaves]
     n = length_of(elems if axis == 0 else _turned(leaves, axes), None, "wg.associative_scan")
-    if n == 0:
-        return elems
+    if n < 2:
+        return apart(elems)
     prefixes = _Prefixes(fn, form, axes)
     if reverse:
         leaves = prefixes.backwards(leaves)

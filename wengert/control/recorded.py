@@ -21,7 +21,7 @@ from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.places import key_of
 from wengert.control.blocks import Blocks, First
 from wengert.control.choice import anywhere, chosen, is_batched, one_number
-from wengert.control.states import Form, agreed, branches_differ, split
+from wengert.control.states import Form, agreed, branches_differ, place, split
 from wengert.errors import StateError, TracingError
 from wengert.history.location import here, line_of
 from wengert.history.node import tick
@@ -58,16 +58,18 @@ class Again(Exception):
 class Loop:
     """One loop in a trace, on the containers that the user sees."""
 
-    def __init__(self, trace: Trace, what: str, function: Any, call: Any) -> None:
+    def __init__(
+        self, trace: Trace, what: str, function: Any, call: Any, apart: bool = True
+    ) -> None:
         self.trace = trace
+        self.apart = apart
+        """Whether the state is in memory of its own, as that of `wg.scan`; or it is variables."""
         self.what = what
         self.function = function
         self.call = call
         self.tensors = False
         self.tree: Any = None
         self.begun: list[Any] = []
-        self.same: list[bool] = []
-        """Which parts of the state the body returns as it was given them."""
 
     def run(
         self, init: Any, xs: Any, length: int, backwards: bool = False, first: int = 0
@@ -82,7 +84,7 @@ class Loop:
             return self._run(init, xs, length, backwards, begins)
 
         def loop(call: Any, init: Any, xs: Any, length: int, backwards: bool, first: First) -> Any:
-            one = Loop(trace, self.what, self.function, call)
+            one = Loop(trace, self.what, self.function, call, self.apart)
             return one._run(init, xs, length, backwards, first)
 
         blocks = Blocks(loop, partial(made_again, trace), backwards)
@@ -94,7 +96,6 @@ class Loop:
         """As one statement."""
         from wengert.compile.trace.loops.repeats import repeated
 
-        begun = tick()
         leaves, form = split(init, f"the state of {self.what}: init")
         rows: list[Any] = []
         self.rows_tree = collect(xs, rows)
@@ -113,21 +114,25 @@ class Loop:
                 leaves = again.leaves
                 continue
             effects.check(f"the body of {self.what}", "once", "state, or give the loop unroll=True")
-            state = rebuild(form.tree, iter(self._settled(finals, begun, False)))
-            return state, rebuild(self.tree, iter(ys))
+            return rebuild(form.tree, iter(finals)), rebuild(self.tree, iter(ys))
 
     def run_while(self, init: Any, test: Any) -> Any:
         """The final state of a loop of unknown length."""
+        from wengert.compile.trace.loops.memory import writes_of
         from wengert.compile.trace.loops.whiles import until
 
-        begun = tick()
         leaves, form = split(init, f"the state of {self.what}: init")
         leaves = [self._begun(x) for x in leaves]
         self.rows_tree = NOTHING
 
         def asked(state: list[Any]) -> Any:
             """The condition, for each example of the vmaps around."""
+            before = list(map(writes_of, state))
             holds = test(rebuild(form.tree, iter(state)))
+            if before != list(map(writes_of, state)):
+                raise self._refused(
+                    "its state while its condition is asked", "Copy the state first"
+                )
             truth = one_number(holds, f"the condition of {self.what}")
             return np.not_equal(_held(truth, self.trace), 0)
 
@@ -159,19 +164,7 @@ class Loop:
                 leaves = again.leaves
                 continue
             effects.check(f"the body of {self.what}", "once", "state")
-            return rebuild(form.tree, iter(self._settled(finals, begun, True)))
-
-    def _settled(self, finals: list[Any], begun: int, or_none: bool) -> list[Any]:
-        """The final state, where parts that no iteration changes are what they began as; there may
-        be no iteration at all.
-        """
-        from wengert.compile.trace.loops.memory import settle
-
-        ways = [
-            [x] * (or_none or same) + [None] * (not same)
-            for x, same in zip(self.begun, self.same, strict=True)
-        ]
-        return [settle(self.trace, *each, begun) for each in zip(finals, ways, strict=True)]
+            return rebuild(form.tree, iter(finals))
 
     def _begun(self, x: Any) -> Any:
         """A leaf of the first state: a tensor, or a traced array."""
@@ -183,20 +176,47 @@ class Loop:
         return array
 
     def _body(self, index: Any, state: list[Any], row: list[Any]) -> Any:
-        from wengert.compile.trace.loops.memory import writes_of
         from wengert.compile.trace.loops.repeats import Made
 
-        tree, writes = self.first.tree, list(map(writes_of, state))
-        new, y = self.call(index, rebuild(tree, iter(state)), rebuild(self.rows_tree, iter(row)))
+        begun = tick()
+        now = rebuild(self.first.tree, iter(state))
+        new, y = self.call(index, now, rebuild(self.rows_tree, iter(row)))
         news, form = split(new, f"the state of {self.what}: result")
         agreed(self.first, form, self._tell)
         self._check_kinds(state, news)
         ys, known = split(y, f"what the body of {self.what} returns: y")
         self.tree = known.tree
-        kept = zip(state, writes, strict=True)
-        self.same = [x is y and writes_of(y) == n for x, (y, n) in zip(news, kept, strict=True)]
+        if self.apart:
+            self._check_writes(state, row, [*news, *ys], begun)
         news = [_like(x, before, self.trace) for x, before in zip(news, state, strict=True)]
         return Made(news, [x if isinstance(x, Tensor) else self._row(x) for x in ys])
+
+    def _check_writes(
+        self, state: list[Any], row: list[Any], results: list[Any], begun: int
+    ) -> None:
+        """Eagerly an iteration that writes into its state does so in what the one before returned,
+        which then has to be memory of its own.
+        """
+        from wengert.compile.trace.loops.memory import storage_of
+
+        own = [s for s in map(storage_of, state) if s is not None]
+        passed = [s for s in map(storage_of, row) if s is not None]
+        if any(s.writes for s in passed):
+            raise self._refused("the rows that it goes through", "Copy the row first")
+        if not any(s.writes for s in own):
+            return
+        news = [None if _is_weak(x) else storage_of(x) for x in results]
+        for k, s in enumerate(news):
+            carried = s in own and k < len(state)
+            if s is not None and (news.count(s) > 1 or (s.born < begun and not carried)):
+                what = "its state, and returns memory that is not its own or is another's as well"
+                raise self._refused(what, "Return a copy")
+
+    def _refused(self, what: str, cure: str) -> TracingError:
+        return TracingError(
+            f"{self.what} writes into {what}, {place(self.function)}\n{cure}, with .clone() or "
+            "np.copy: eager mode would write there once more."
+        )
 
     def _row(self, x: Any) -> Any:
         array = _held(x, self.trace)
@@ -289,11 +309,9 @@ def branched(
 ) -> Any:
     """What the branch of a number returns that is not known yet."""
     from wengert.compile.trace.loops.choices import choice
-    from wengert.compile.trace.loops.memory import settle
 
-    effects, begun = Effects(), tick()
+    effects = Effects()
     forms: list[Form] = []
-    ways: list[list[Any]] = []
 
     def run(k: int) -> list[Any]:
         result = functions[k](*operands)
@@ -303,13 +321,11 @@ def branched(
         return leaves
 
     def alike(results: list[list[Any]]) -> list[Any]:
-        ways[:] = map(list, zip(*results, strict=True))
         return [_converter(trace, column) for column in zip(*results, strict=True)]
 
     taken = choice(trace, index, [partial(run, k) for k in range(len(functions))], alike)
     effects.check(f"a branch of {what}", "in any case", "result")
-    settled = [settle(trace, x, each, begun) for x, each in zip(taken, ways, strict=True)]
-    return rebuild(forms[-1].tree, iter(settled))
+    return rebuild(forms[-1].tree, iter(taken))
 
 
 def _converter(trace: Trace, column: Any) -> Any:

@@ -7,6 +7,7 @@ place first.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -15,9 +16,11 @@ import numpy as np
 from wengert.errors import StateError
 from wengert.functions.creation import as_tensor
 from wengert.functions.joining import stack
+from wengert.functions.shapes import clone
 from wengert.history.location import here, line_of
 from wengert.tensor import Tensor
 from wengert.tree import collect, paths, rebuild
+from wengert.tree import map as tree_map
 
 NUMBERS = (bool, int, float, complex)
 
@@ -82,6 +85,22 @@ def agreed(first: Form, second: Form, tell: Callable[[], tuple[str, str, Any]]) 
     return Form(first.tree, tuple(leaves))
 
 
+def apart(state: Any) -> Any:
+    """A copy of a state: what a loop or a branch returns shares no memory with what was there
+    before, whichever way it went.
+
+    A compiled program makes all ways end in the same memory, for which way is taken shows when it
+    runs.
+    """
+    return tree_map(_copied, state)
+
+
+def _copied(leaf: Any) -> Any:
+    if isinstance(leaf, Tensor):
+        return clone(leaf)
+    return leaf if isinstance(leaf, np.generic) or _form(leaf) is None else np.copy(leaf)
+
+
 def described(form: Any) -> str:
     if form is None:
         return "a Python number"
@@ -91,6 +110,7 @@ def described(form: Any) -> str:
 
 def place(function: Any) -> str:
     """Where a loop was called, and which function it was given, for errors."""
+    function = inspect.unwrap(function)
     code = getattr(function, "__code__", None)
     named = f"{getattr(function, '__name__', type(function).__name__)}"
     begun = f" (line {code.co_firstlineno} of {code.co_filename})" if code else ""

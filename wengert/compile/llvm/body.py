@@ -244,8 +244,8 @@ class _Body:
 
         number, begins = self.numbers[id(step)]
         inside = []
-        for plan, first in zip(step.bodies, begins, strict=True):
-            name = f"{self.function.name}.{number}.{first}"
+        for k, (plan, first) in enumerate(zip(step.bodies, begins, strict=True)):
+            name = f"{self.function.name}.{number}.{k}"
             body, builder = internal(self.module, name, I32, [POINTER], "alwaysinline")
             _Body(builder, plan, first, alone=self.alone).emit()
             inside.append(body)

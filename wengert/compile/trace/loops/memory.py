@@ -27,8 +27,6 @@ from wengert.compile.program.program import Value
 from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.arrays.scopes import Scope, refuse_write
 from wengert.compile.trace.arrays.storage import Storage
-from wengert.errors import TracingError
-from wengert.history.location import here, line_of
 from wengert.history.node import Cell, tick
 from wengert.tensor import Tensor, View, cell_of, wrap
 
@@ -61,29 +59,6 @@ def hold(storage: Storage, value: Value) -> None:
     """Let a memory hold something else."""
     storage.value = value
     storage.writes += 1  # views have to look again
-
-
-def settle(trace: Trace, x: Any, ways: list[Any], begun: int) -> Any:
-    """A result `x` of a loop or a choice, which each of some ways makes in memory of its own, or
-    returns from before: what they all return is that very thing.
-
-    Where only some do, eager mode writes into that as well. So nothing is written there.
-    """
-    storage = storage_of(x)
-    before = [y for y in ways if (old := storage_of(y)) is not None and old.born < begun]
-    if ways and len(before) == len(ways) and all(y is ways[0] for y in ways):
-        return ways[0]
-    if before and storage is not None:
-        trace.apart[storage] = _may_be_given
-    return x
-
-
-def _may_be_given() -> TracingError:
-    return TracingError(
-        f"a write into a result of a loop or a choice, at\n  {line_of(*here())}\nA loop without an "
-        "iteration, or one of the branches, returns what was there before, and eager mode would "
-        "write into that too. Make something new of it, as y = y + 1, or write into y.clone()."
-    )
 
 
 class More(Exception):
