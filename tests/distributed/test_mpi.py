@@ -183,6 +183,66 @@ def test_a_rank_that_has_left_is_not_waited_for(first, how):
     assert "waited 20 s" not in done.stdout
 
 
+def test_a_message_of_another_dtype_is_refused():
+    # Three numbers of float64 were received as six of float32: 0, 1.875, 0, 1.875, ...
+    done = program(
+        2,
+        "if rank: dist.send(wg.ones(3, dtype=wg.float64), 0)\n"
+        "else:\n    x = wg.zeros(6)\n    dist.recv(x, 1)\n    print('no error', x)\n",
+    )
+    assert done.returncode != 0
+    assert "no error" not in done.stdout
+    assert "rank 0: recv of float32[6] from rank 1, at" in done.stdout
+    assert "rank 1 sent float64[3]" in done.stdout
+
+
+def test_messages_are_those_that_were_sent_in_whatever_order_they_are_waited_for():
+    done = program(
+        2,
+        "counts = (2, 3, 10**6)\n"
+        "if rank: works = [dist.isend(wg.ones(n), 0) for n in counts]\n"
+        "else: works = [dist.irecv(wg.zeros(n), 1) for n in counts]\n"
+        "for work in works[::-1]: work.wait()\n"
+        "if not rank: print([work.result()[0].sum().item() for work in works])\n",
+    )
+    assert "[2.0, 3.0, 1000000.0]" in done.stdout, done.stdout
+
+
+def test_a_message_of_a_rank_that_has_left_is_not_waited_for():
+    # It was, for half an hour, unless a timeout was given; what it had sent before arrives.
+    done = program(
+        2,
+        "if rank: dist.send(wg.ones(3), 0)\n"
+        "else:\n"
+        "    x = wg.zeros(3)\n    dist.recv(x, 1)\n    print('came', x.sum().item(), flush=True)\n"
+        "    dist.recv(x, 1)\n",
+    )
+    assert done.returncode != 0
+    assert "came 3.0" in done.stdout
+    assert "rank 0 cannot go on with recv of float32[3] from rank 1, at" in done.stdout
+    assert "rank 1 has left the group before it came to this" in done.stdout
+    assert "waited 20 s" not in done.stdout
+
+
+def test_a_compiled_step_of_ranks_with_fewer_batches_runs_eagerly():
+    # An error named sched_yield, which the compiler had met where MPI was waited for.
+    done = program(
+        2,
+        "net = wg.nn.parallel.DistributedDataParallel(wg.nn.Linear(3, 2))\n"
+        "optimizer = wg.optim.SGD(net.parameters(), lr=0.1)\n"
+        "@wg.compile\n"
+        "def step(x):\n"
+        "    optimizer.zero_grad(); net(x).sum().backward(); optimizer.step()\n"
+        "with net.join():\n"
+        "    for k in range(3 + rank): step(wg.ones(2, 3))\n"
+        "print('weights', net.module.weight.sum().item(), flush=True)\n",
+    )
+    assert done.returncode == 0, done.stdout
+    assert "runs eagerly" in done.stdout
+    assert "join: a compiled step does not ask" in done.stdout
+    assert len(set(re.findall("weights .*", done.stdout))) == 1
+
+
 def test_an_operation_that_is_new_to_one_rank_is_not_waited_for_where_others_know_theirs():
     # It compared its own with nobody, and they waited in theirs: until the time was up.
     done = program(

@@ -87,8 +87,25 @@ def test_a_timeout_says_who_is_missing_and_where_it_stands():
 
 
 def test_a_message_that_does_not_come_is_a_timeout():
-    first, _ = outcome(lambda rank: rank or dist.irecv(wg.zeros(1), 1).wait(0.1))
-    assert "rank 0 waited 0.1 s in recv from rank 1" in first
+    stay = threading.Event()
+
+    def work(rank):
+        if rank == 1:
+            return stay.wait(20)
+        try:
+            return dist.irecv(wg.zeros(1), 1).wait(0.1)
+        finally:
+            stay.set()
+
+    assert "rank 0 waited 0.1 s in recv from rank 1" in outcome(work)[0]
+
+
+@pytest.mark.parametrize("waits", [dist.recv, dist.all_reduce])
+def test_a_rank_that_has_ended_is_not_waited_for(waits):
+    # It was, until the time was up: half an hour, unless a timeout was given.
+    first, _ = outcome(lambda rank: rank or waits(wg.zeros(1)))
+    assert f"rank 0 cannot go on with {waits.__name__}" in first
+    assert "rank 1 has ended" in first
 
 
 def test_after_a_timeout_the_group_is_of_no_more_use():

@@ -69,6 +69,11 @@ class Board:
                 return rank
         return None
 
+    def gone(self, ranks: Sequence[int]) -> int | None:
+        """One of these ranks if all of them have left; None of those that are not on the board."""
+        left = [rank for rank, row in zip(self.ranks, self.rows, strict=True) if row[1]]
+        return ranks[0] if ranks and set(ranks) <= set(left) else None
+
     def differing(self, place: int) -> tuple[int, int] | None:
         """A rank whose operation of this place was another one, and the number of that.
 

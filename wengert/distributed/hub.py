@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
-from wengert.distributed.transport import Call, Done, Pending, Transport, disagreement
+from wengert.distributed.transport import Call, Done, Pending, Transport, disagreement, form
 from wengert.errors import DistBackendError, DistTimeoutError, RankLostError
 
 
@@ -92,7 +92,9 @@ class Hub:
         with self.changed:
             slot = self.slots[count]
             described = slot.calls[rank][1]
-            if not self.wait(rank, lambda: len(slot.calls) == self.size, timeout or 0, described):
+            gone = lambda: self.ended - slot.calls.keys()
+            ready = lambda: len(slot.calls) == self.size
+            if not self.wait(rank, ready, timeout or 0, described, gone):
                 if timeout is None:
                     return None
                 missing = sorted(set(range(self.size)) - slot.calls.keys())
@@ -125,13 +127,14 @@ class Hub:
             def place() -> int | None:
                 return next((i for i, m in enumerate(queue) if source in (None, m[0])), None)
 
+            others = {r for r in range(self.size) if source in (None, r) and r != rank}
+            gone = lambda: others if others <= self.ended else set()
             what = f"recv from {'any rank' if source is None else f'rank {source}'}"
-            if not self.wait(rank, lambda: place() is not None, timeout or 0, what):
+            if not self.wait(rank, lambda: place() is not None, timeout or 0, what, gone):
                 if timeout is None:
                     return None
-                others = [r for r in range(self.size) if source in (None, r) and r != rank]
                 raise DistTimeoutError(
-                    f"rank {rank} waited {timeout:g} s in {what}:{self.where(others)}"
+                    f"rank {rank} waited {timeout:g} s in {what}:{self.where(sorted(others))}"
                 )
             at = place()
             assert at is not None
@@ -205,10 +208,23 @@ class Hub:
         """Whether the others have gone on without a rank."""
         return self.next is not None and rank in self.lost
 
-    def wait(self, rank: int, ready: Callable[[], bool], timeout: float, what: str) -> bool:
-        """Wait until something is ready, and say whether it is; the condition is held."""
-        done = self.changed.wait_for(lambda: ready() or self.broken is not None, timeout)
+    def wait(
+        self,
+        rank: int,
+        ready: Callable[[], bool],
+        timeout: float,
+        what: str,
+        gone: Callable[[], Set[int]] = frozenset,
+    ) -> bool:
+        """Wait until something is ready, and say whether it is; the condition is held.
+
+        An error at once if that needs ranks that are `gone`.
+        """
+        over = lambda: ready() or self.broken is not None or bool(gone())
+        done = self.changed.wait_for(over, timeout)
         if done and not ready():
+            if self.broken is None:
+                self.break_down(f"rank {min(gone())} has ended, or left the group, before that")
             raise self.error(f"rank {rank} cannot go on with {what}\n{self.broken}")
         return done
 
@@ -369,8 +385,3 @@ class Message(Arriving):
             self.source, block = got
             self.array[...] = at.read([block])[0]
         return got is not None
-
-
-def form(array: Any) -> str:
-    """The dtype and shape of a block, as errors show them."""
-    return f"{array.dtype}{list(array.shape)}"

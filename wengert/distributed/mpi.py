@@ -31,9 +31,10 @@ import numpy as np
 from wengert.distributed.board import COMPARISON, Board
 from wengert.distributed.collectives import ReduceOp
 from wengert.distributed.near import MEMORY, MOST, Block, Differs, Layout, Place, Ring, shared
-from wengert.distributed.transport import Call, Done, Pending, Transport, disagreement
+from wengert.distributed.transport import Call, Done, Pending, Transport, disagreement, form
 from wengert.errors import DistBackendError, DistTimeoutError, RankLostError
 from wengert.history import forks
+from wengert.history.location import here, line_of
 
 INSTALL = (
     'Install it with: pip install "wengert[mpi]" (mpi4py and Open MPI), or give the backend '
@@ -47,6 +48,8 @@ PAUSE = 1e-3
 """The longest pause from then on, in seconds; the first is a hundredth of it."""
 TEXT = 1024
 """Bytes in which a rank says what it is about to do."""
+TAGS = 2**15
+"""So many numbers MPI lets every message have, on any system."""
 CHOSEN = {"OMPI_MCA_coll_libnbc_iallreduce_algorithm": "rabenseifner"}
 """What Open MPI is told when it starts, unless the user tells it something else.
 
@@ -116,6 +119,13 @@ def _combine(function: np.ufunc, dtype: Any) -> Callable[[Any, Any, Any], None]:
 def _bytes(array: Any) -> Any:
     """An array's memory, also for dtypes that MPI does not know."""
     return array.reshape(-1).view(np.uint8)
+
+
+def _text(words: str) -> Any:
+    """Words as others are sent them."""
+    text, said = np.zeros(TEXT, np.uint8), words.encode()[:TEXT]
+    text[: len(said)] = np.frombuffer(said, np.uint8)
+    return text
 
 
 # ---- transfers --------------------------------------------------------------------------------
@@ -216,13 +226,20 @@ class Transfer(Polled):
     error: DistBackendError | None = None
 
     def __init__(
-        self, at: Mpi, request: Any, what: Callable[[], str], keep: Any, place: int | None = None
+        self,
+        at: Mpi,
+        request: Any,
+        what: Callable[[], str],
+        keep: Any,
+        place: int | None = None,
+        partners: Sequence[int] = (),
     ) -> None:
         self.at = at
         self.request = request
         self.what = what
         self.keep = keep  # memory that MPI reads and writes
         self.place = place  # among the group's collectives, of those that are one
+        self.partners = partners  # of a message: who is to send or to receive it
         self.lock = threading.Lock()
 
     def poll(self) -> bool:
@@ -245,19 +262,59 @@ class Transfer(Polled):
     def look(self) -> None:
         if self.place is not None:
             self.at.see(self.what, self.place)
+        gone = self.at.board.gone(self.partners)
+        if gone is not None and not self._comes():
+            raise self.at.missed(self.what, gone)
+
+    def _comes(self) -> bool:
+        """Whether what was sent before its sender left is still to be had."""
+        time.sleep(PAUSE)
+        return self.poll()
 
     def _end(self) -> None:
         if self.place is not None:
             self.at.compare(self.what, self.place)
-        array, self.keep = self.keep, None
+        self.keep = None
         if self.status is not None:
             self.source = self.status.Get_source()
-            count = self.status.Get_count()
-            if count != array.nbytes:
+
+
+class Requests:
+    """Several of MPI's requests, as one."""
+
+    def __init__(self, requests: list[Any]) -> None:
+        self.requests = requests
+
+    def Test(self, status: Any) -> bool:
+        # One by one: MPI's test of all does not say what went wrong with one.
+        self.requests = [request for request in self.requests if not request.Test()]
+        return not self.requests
+
+
+class Arriving:
+    """A message as a request: first comes what it is, and where the rest is to be received."""
+
+    def __init__(self, at: Mpi, array: Any, what: Callable[[], str], first: Any, head: Any) -> None:
+        self.at = at
+        self.array = array
+        self.what = what
+        self.first = first
+        self.head = head
+        self.rest: Any = None
+
+    def Test(self, status: Any) -> bool:
+        if self.rest is None:
+            if not self.first.Test(status):
+                return False
+            number, _, theirs = self.head.tobytes().rstrip(b"\0").decode().partition(" ")
+            source = status.Get_source()
+            if theirs != form(self.array):
+                self.at.end(f"rank {self.at.rank} was sent something else than it had asked for")
                 raise DistBackendError(
-                    f"rank {self.at.rank}: {self.what()}, but rank {self.source} sent {count} "
-                    f"bytes instead of {array.nbytes}"
+                    f"rank {self.at.rank}: {self.what()}\n  rank {source} sent {theirs}"
                 )
+            self.rest = self.at.control.Irecv(_bytes(self.array), source, int(number))
+        return bool(self.rest.Test())
 
 
 def give_way() -> None:
@@ -367,6 +424,7 @@ class Mpi(Transport):
         self.ring: Ring | None = None
         """Made when all ranks first come to what it can do."""
         self.at_once = {}
+        self.sent = 0
         self.always = os.environ.get("WENGERT_CHECK") == "1"
         self.broken: str | None = None
         self.error: type[DistBackendError] = DistBackendError
@@ -522,9 +580,7 @@ class Mpi(Transport):
 
     def alike(self, card: str, described: Callable[[], str], timeout: float) -> None:
         """See that all ranks are about to do the same; an error on all of them if not."""
-        text = np.zeros(TEXT, np.uint8)
-        said = f"{card}\0{described()}".encode()[:TEXT]
-        text[: len(said)] = np.frombuffer(said, np.uint8)
+        text = _text(f"{card}\0{described()}")
         texts = np.empty((self.size, TEXT), np.uint8)
         place = self.board.note(COMPARISON)  # others may have come to an operation that they know
         begin = lambda: self.control.Iallgather(text, texts)
@@ -536,14 +592,37 @@ class Mpi(Transport):
                 raise disagreement(described(), self.rank, words, other)
 
     def send(self, array: Any, to: int, tag: int) -> Pending:
-        what = lambda: f"send of {array.dtype}{list(array.shape)} to rank {to}"
-        return Transfer(self, self._asked(what, "Isend", array, to, tag), what, array)
+        # MPI sees bytes, and would take those of one dtype for another's.
+        what = self._message(f"send of {form(array)} to rank {to}")
+        self.sent = (self.sent + 1) % TAGS
+        head = _text(f"{self.sent} {form(array)}")
+        begin = lambda: [
+            self.comm.Isend(head, to, tag),
+            self.control.Isend(_bytes(array), to, self.sent),
+        ]
+        request = Requests(self.begun(what, begin))
+        return Transfer(self, request, what, (head, array), partners=[to])
 
-    def _asked(self, what: Callable[[], str], name: str, array: Any, rank: int, tag: int) -> Any:
-        """A request to send or to receive."""
+    def receive(self, array: Any, source: int | None, tag: int) -> Pending:
+        MPI, head = self.MPI, _text("")
+        whom = "any rank" if source is None else f"rank {source}"
+        what = self._message(f"recv of {form(array)} from {whom}")
+        place = MPI.ANY_SOURCE if source is None else source
+        first = self.begun(what, lambda: self.comm.Irecv(head, place, tag))
+        request = Arriving(self, array, what, first, head)
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        partners = others if source is None else [source]
+        transfer = Transfer(self, request, what, array, partners=partners)
+        transfer.status = MPI.Status()
+        return transfer
+
+    def _message(self, words: str) -> Callable[[], str]:
+        """What tells of a message, with the user's line; an error where there can be none."""
+        at = here()
+        what = lambda: f"{words}, at {line_of(*at)}"
         if self.broken is not None:
             raise self.unusable(what)
-        return self.begun(what, lambda: getattr(self.comm, name)(_bytes(array), rank, tag))
+        return what
 
     def begun(self, what: Callable[[], str], begin: Callable[[], Any]) -> Any:
         """What MPI answers; an error of its own as one of ours."""
@@ -561,15 +640,6 @@ class Mpi(Transport):
     ) -> None:
         """Begin what gives a request, and wait for that."""
         Transfer(self, self.begun(what, begin), what, None, place).wait(timeout)
-
-    def receive(self, array: Any, source: int | None, tag: int) -> Pending:
-        MPI = self.MPI
-        whom = "any rank" if source is None else f"rank {source}"
-        what = lambda: f"recv of {array.dtype}{list(array.shape)} from {whom}"
-        place = MPI.ANY_SOURCE if source is None else source
-        transfer = Transfer(self, self._asked(what, "Irecv", array, place, tag), what, array)
-        transfer.status = MPI.Status()
-        return transfer
 
     def split(self, ranks: Sequence[int], timeout: float) -> Mpi | None:
         text = f"new_group({list(ranks)})"
@@ -626,11 +696,15 @@ class Mpi(Transport):
         self.compare(what, place)
         rank = self.board.absent(place)
         if rank is not None:
-            self.end(
-                f"rank {rank} has left the group before it came to this: its program has ended, or "
-                "has called destroy_process_group()"
-            )
-            raise self.unusable(what)
+            raise self.missed(what, rank)
+
+    def missed(self, what: Callable[[], str], rank: int) -> DistBackendError:
+        """The error for a rank that has left the group before it came to what others wait for."""
+        self.end(
+            f"rank {rank} has left the group before it came to this: its program has ended, or "
+            "has called destroy_process_group()"
+        )
+        return self.unusable(what)
 
     def compare(self, what: Callable[[], str], place: int) -> None:
         """An error if another rank has come to another operation than this one, at a place."""

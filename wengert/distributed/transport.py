@@ -56,6 +56,11 @@ class Call(NamedTuple):
         return f"{self.words(self.card)}, at {line_of(*(self.at or here()))}"
 
 
+def form(array: Any) -> str:
+    """The dtype and shape of a block, as errors show them."""
+    return f"{array.dtype}{list(array.shape)}"
+
+
 class Pending(abc.ABC):
     """A transfer under way. What it receives lies in its buffer once it is done."""
 

@@ -175,6 +175,11 @@ class DistributedDataParallel(Module):
     # ---- ranks with fewer batches ---------------------------------------------------------------
 
     def _active(self, mine: int) -> int:
+        if any(type(p._array) is not np.ndarray for p in self.module.parameters()):
+            raise NotImplementedError(
+                "join: a compiled step does not ask how many ranks have batches left. Leave the "
+                "step eager, or give all ranks as many batches (utils.data.DistributedSampler)."
+            )
         count = np.array([mine])
         self.process_group.run(COLLECTIVES["all_reduce"], count, count).wait()
         return int(count[0])
