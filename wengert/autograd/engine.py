@@ -26,7 +26,7 @@ from wengert.arrays.kind import kind_of
 from wengert.autograd import anomaly, hooks, saved, watching, zeros
 from wengert.autograd.saved import Freed
 from wengert.dispatch import ERRORS, QUIET
-from wengert.errors import FreedGraphError
+from wengert.errors import FreedGraphError, LayoutError
 from wengert.history import forks, modes
 from wengert.history.location import here, user_frame
 from wengert.history.node import AccumulateGrad, Cell, Node, Output, source, tick
@@ -228,7 +228,10 @@ def accumulate(leaves: dict[Any, Any], recorded: bool) -> list[tuple[AccumulateG
         if recorded:
             leaf._grad = connected_copy(g, leaf._array) if have is None else have + g
         elif have is not None:
-            have._array += g
+            try:
+                have._array += g
+            except LayoutError:  # a dense gradient meets a sparse one
+                have = leaf._grad = wrap(have.to_dense()._array + g)
             line = here() if line is None else line
             mark_written(have, "AccumulateGrad", line)
         elif (
@@ -239,8 +242,9 @@ def accumulate(leaves: dict[Any, Any], recorded: bool) -> list[tuple[AccumulateG
         ):
             leaf._grad = wrap(g)
         else:
-            arriving = kind_of(g).arriving(g, abs(node.order))
-            leaf._grad = wrap(laid_out(arriving, leaf._array))
+            kind = kind_of(g)
+            arriving = kind.arriving(g, abs(node.order))
+            leaf._grad = kind.tensor(laid_out(arriving, leaf._array))
         if node.post_hooks or node.extras is not None:
             hooked.append((node, g))
     return hooked
