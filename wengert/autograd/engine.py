@@ -66,8 +66,9 @@ def sweep(
     # A node met while nothing else waits is held rather than queued: in a chain, that is each one.
     held: Any = None
     held_g: Any = None
-    if met is None and len(roots) == 1 and roots[0][0].direct:
-        held, held_g = roots[0]
+    if len(roots) == 1 and roots[0][0].direct:
+        if met is None or roots[0][0] in met:
+            held, held_g = roots[0]
     else:
         for edge, g in roots:
             if met is None or node_of(edge) in met:
@@ -155,8 +156,10 @@ def finish(leaves: dict[Any, Any], recorded: bool, targets: Targets | None) -> N
             g = hooks.on_outputs(leaf, g, recorded)
             leaves[leaf] = hooks.before(leaf, g, recorded) if accumulates else g
     if not accumulates:
+        captured = targets.captured  # type: ignore[union-attr]
         for leaf, g in leaves.items():
-            targets.capture(leaf, g)  # type: ignore[union-attr]
+            if (leaf, 0) in captured:
+                captured[leaf, 0] = g
         return
     if recorded and not connects:
         leaves.update({leaf: g._array for leaf, g in leaves.items() if g is not None})
@@ -334,18 +337,19 @@ class Targets:
 
     def find(self, roots: Iterable[tuple[Edge, Any]]) -> set[Node]:
         """The nodes that run, and the targets' own, which are met although they need not run."""
-        ends = self.ends
+        ends, passed = self.ends, self.passed
         # No path to a target leads through what is older than all of them. (A leaf's order is
         # the time of its creation, negative.)
-        oldest = min((abs(node.order) for node in ends), default=0)
+        oldest = min([abs(node.order) for node in ends], default=0)
         # Oldest first, each node after the nodes its edges lead to.
-        for node in sorted(reachable(roots, oldest), key=attrgetter("order")):
+        nodes = reachable(roots, oldest)
+        for node in sorted(nodes, key=attrgetter("order")) if len(nodes) > 1 else nodes:
             for edge in node.edges:
                 child = edge.node if type(edge) is Output else edge
-                if child in self.passed or child in ends:
-                    self.passed.add(node)
+                if child in passed or child in ends:
+                    passed.add(node)
                     break
-        return self.passed | ends
+        return passed | ends
 
     def capture(self, node: Node, g: Any) -> None:
         """Note what arrived for targets that are outputs of this node."""
@@ -357,18 +361,16 @@ class Targets:
 
 
 def reachable(roots: Iterable[tuple[Edge, Any]], oldest: int = 0) -> set[Node]:
-    """All nodes from the roots down to the leaves, or to nodes made before the time `oldest`."""
-    seen: set[Node] = set()
+    """All nodes from the roots down to the leaves, or without those made before a time `oldest`."""
     stack = [node_of(edge) for edge, _ in roots]
+    seen = set(stack)
     while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            if node.order < oldest:
-                continue
-            for edge in node.edges:
-                if edge is not None:
-                    stack.append(edge.node if type(edge) is Output else edge)
+        for edge in stack.pop().edges:
+            if edge is not None:
+                node = edge.node if type(edge) is Output else edge
+                if node not in seen and (not oldest or node.order >= oldest):
+                    seen.add(node)
+                    stack.append(node)
     return seen
 
 
