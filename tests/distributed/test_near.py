@@ -10,10 +10,22 @@ import sys
 import numpy as np
 import pytest
 
+import wengert as wg
 from wengert.distributed.board import KEPT, Board
 from wengert.distributed.collectives import ReduceOp
-from wengert.distributed.near import SLOT, SLOTS, Block, Differs, Layout, Place, Ring, shared
+from wengert.distributed.near import (
+    AT_ONCE,
+    SLOT,
+    SLOTS,
+    Block,
+    Differs,
+    Layout,
+    Place,
+    Ring,
+    shared,
+)
 from wengert.distributed.near_code import Entered
+from wengert.tensor import wrap
 
 
 def rings(size: int) -> list[Ring]:
@@ -162,8 +174,10 @@ def test_without_room_for_a_file_there_is_no_shared_memory(monkeypatch):
 @pytest.mark.parametrize("size", [2, 3])
 def test_what_ranks_make_in_places_is_combined_and_stays_until_all_have_read_it(size, count):
     slots = Place.slots(count, np.dtype(float))
-    memory = bytearray(Ring.size(size, slots))
-    places = [Place(Ring(memory, r, size, slots), 4, count, np.dtype(float)) for r in range(size)]
+    memory = bytearray(Ring.size(size, slots, SLOT))
+    places = [
+        Place(Ring(memory, r, size, slots, SLOT), 4, count, np.dtype(float)) for r in range(size)
+    ]
     for turn in range(3):
         made = [turn + np.random.default_rng(r).standard_normal(count) for r in range(size)]
         into = [np.zeros(count) for _ in range(size)]
@@ -219,20 +233,48 @@ def entered(ring: Ring, x: np.ndarray, number: int = 0):
 def test_a_block_that_is_combined_at_once_is_left_when_nobody_comes():
     first, second = rings(2)
     x, y = np.full(3, 1.0), np.full(3, 2.0)
+    tensors = [wg.from_numpy(array) for array in (x, y)]
     at_once = entered(first, x)
     references = sys.getrefcount(x)
-    assert at_once(x) == Entered.LEFT
-    assert at_once(x) == Entered.NOT  # one is under way
-    block = first.left(at_once.__self__)
+    assert at_once.begin(tensors[0]) == Entered.LEFT
+    assert at_once.begin(tensors[0]) == Entered.NOT  # one is under way
+    assert at_once.end() == Entered.LEFT
+    block = first.left(at_once.words)
     assert block is not None
     assert block.written
     assert not block.done
-    assert entered(second, y)(y) == Entered.DONE
+    assert at_once.end() == Entered.LEFT
+    assert entered(second, y).begin(tensors[1]) == Entered.DONE
     first.go_on()
     assert block.done
+    assert at_once.end() == Entered.DONE
     assert x.tolist() == y.tolist() == [3.0] * 3
-    assert first.left(at_once.__self__) is None
+    assert first.left(at_once.words) is None
     assert sys.getrefcount(x) == references
+
+
+@pytest.mark.parametrize("count", [1, 3, SLOT // 8 + 5, AT_ONCE * SLOT // 8])
+def test_a_block_that_others_come_to_before_its_end_is_done_there(count):
+    first, second = rings(2)
+    x, y = (np.random.default_rng(r).standard_normal(count) for r in (0, 1))
+    both = [entered(ring, array) for ring, array in ((first, x), (second, y))]
+    tensors, references = [wg.from_numpy(array) for array in (x, y)], sys.getrefcount(x)
+    for _ in range(2 * SLOTS):
+        expected = x + y
+        assert both[0].begin(tensors[0]) == Entered.LEFT
+        assert both[1].begin(tensors[1]) in (Entered.LEFT, Entered.DONE)
+        assert [each.end() for each in both] == [Entered.DONE] * 2
+        assert np.array_equal(x, expected)
+        assert np.array_equal(y, expected)
+        x /= 2
+        y /= 2
+    assert sys.getrefcount(x) == references
+
+
+def test_a_block_of_more_parts_than_are_combined_at_once_is_waited_for():
+    (ring, _) = rings(2)
+    layout = Layout(ring, 0, (AT_ONCE * SLOT // 8 + 1,), np.dtype(float), np.add)
+    assert layout.at_once(Board(bytearray(Board.size(2)), range(2), 0)) is None
 
 
 def test_what_is_combined_at_once_is_written_down_as_all_else():
@@ -241,7 +283,7 @@ def test_what_is_combined_at_once_is_written_down_as_all_else():
     at_once = layout.at_once(board)
     assert at_once is not None
     board.note(3)
-    assert at_once(np.zeros(3)) == Entered.LEFT
+    assert at_once.begin(wg.zeros(3, dtype=wg.float64)) == Entered.LEFT
     for number in (3, 5):
         other.note(number)
     assert board.count == other.count == 2
@@ -258,9 +300,9 @@ def test_ranks_without_a_core_each_do_not_spin(monkeypatch):
 def test_blocks_that_follow_one_that_was_left_come_after_it():
     first, second = rings(2)
     x, y, z = np.full(3, 1.0), np.full(3, 10.0), np.full(3, 100.0)
-    assert entered(first, x)(x) == Entered.LEFT
+    assert entered(first, x).begin(wg.from_numpy(x)) == Entered.LEFT
     after = begin(first, y)
-    assert entered(second, z)(z) == Entered.DONE
+    assert entered(second, z).begin(wg.from_numpy(z)) == Entered.DONE
     begin(second, z)
     first.go_on()
     assert after.done
@@ -268,7 +310,7 @@ def test_blocks_that_follow_one_that_was_left_come_after_it():
     assert y.tolist() == z.tolist() == [111.0] * 3
 
 
-def test_what_is_no_whole_array_of_that_shape_and_dtype_is_not_begun():
+def test_what_is_no_whole_tensor_of_that_shape_and_dtype_is_not_begun():
     # Each shape and dtype is another operation, which the others have to have come to as well.
     (ring, _) = rings(2)
     x = np.zeros(6)
@@ -277,16 +319,20 @@ def test_what_is_no_whole_array_of_that_shape_and_dtype_is_not_begun():
     frozen.flags.writeable = False
     unaligned = np.zeros(25, np.uint8)[1:].view(np.float64)
     others = np.zeros(4), np.zeros((3, 1)), np.zeros(()), np.zeros(3, np.int64)
-    for wrong in (x[::2], frozen, unaligned, [0.0] * 3, np.zeros((1, 3)).view(np.matrix), *others):
-        assert at_once(wrong) == Entered.NOT
+    matrix = np.zeros((1, 3)).view(np.matrix)
+    recorded = wg.zeros(3, dtype=wg.float64, requires_grad=True)
+    tensors = [wrap(array) for array in (x[::2], frozen, unaligned, matrix, *others)]
+    for wrong in (np.zeros(3), [0.0] * 3, None, recorded, recorded * 2, *tensors):
+        assert at_once.begin(wrong) == Entered.NOT
     assert ring.go_on() is None
 
 
 def test_ranks_that_differ_at_once_are_told():
     first, second = rings(2)
-    x, y = np.zeros(3), np.zeros(3)
-    assert entered(first, x, 0)(x) == Entered.LEFT
-    assert entered(second, y, 1)(y) == Entered.LEFT
+    both = [entered(ring, np.zeros(3), number) for number, ring in enumerate((first, second))]
+    for each in both:
+        assert each.begin(wg.zeros(3, dtype=wg.float64)) == Entered.LEFT
+        assert each.end() == Entered.LEFT
     for ring in (first, second):
         with pytest.raises(Differs):
             ring.go_on()

@@ -26,7 +26,7 @@ from wengert.arrays.kind import kind_of
 from wengert.autograd import anomaly, hooks, saved, watching, zeros
 from wengert.autograd.saved import Freed
 from wengert.dispatch import ERRORS, QUIET
-from wengert.errors import FreedGraphError, LayoutError
+from wengert.errors import FreedGraphError
 from wengert.history import forks, modes
 from wengert.history.location import here, user_frame
 from wengert.history.node import AccumulateGrad, Cell, Node, Output, source, tick
@@ -66,9 +66,8 @@ def sweep(
     # A node met while nothing else waits is held rather than queued: in a chain, that is each one.
     held: Any = None
     held_g: Any = None
-    if len(roots) == 1 and roots[0][0].direct:
-        if met is None or roots[0][0] in met:
-            held, held_g = roots[0]
+    if met is None and len(roots) == 1 and roots[0][0].direct:
+        held, held_g = roots[0]
     else:
         for edge, g in roots:
             if met is None or node_of(edge) in met:
@@ -156,10 +155,8 @@ def finish(leaves: dict[Any, Any], recorded: bool, targets: Targets | None) -> N
             g = hooks.on_outputs(leaf, g, recorded)
             leaves[leaf] = hooks.before(leaf, g, recorded) if accumulates else g
     if not accumulates:
-        captured = targets.captured  # type: ignore[union-attr]
         for leaf, g in leaves.items():
-            if (leaf, 0) in captured:
-                captured[leaf, 0] = g
+            targets.capture(leaf, g)  # type: ignore[union-attr]
         return
     if recorded and not connects:
         leaves.update({leaf: g._array for leaf, g in leaves.items() if g is not None})
@@ -231,10 +228,7 @@ def accumulate(leaves: dict[Any, Any], recorded: bool) -> list[tuple[AccumulateG
         if recorded:
             leaf._grad = connected_copy(g, leaf._array) if have is None else have + g
         elif have is not None:
-            try:
-                have._array += g
-            except LayoutError:  # a dense gradient meets a sparse one
-                have = leaf._grad = wrap(have.to_dense()._array + g)
+            have._array += g
             line = here() if line is None else line
             mark_written(have, "AccumulateGrad", line)
         elif (
@@ -245,9 +239,8 @@ def accumulate(leaves: dict[Any, Any], recorded: bool) -> list[tuple[AccumulateG
         ):
             leaf._grad = wrap(g)
         else:
-            kind = kind_of(g)
-            arriving = kind.arriving(g, abs(node.order))
-            leaf._grad = kind.tensor(laid_out(arriving, leaf._array))
+            arriving = kind_of(g).arriving(g, abs(node.order))
+            leaf._grad = wrap(laid_out(arriving, leaf._array))
         if node.post_hooks or node.extras is not None:
             hooked.append((node, g))
     return hooked
@@ -306,7 +299,11 @@ def mark_written(x: Tensor, name: str, line: tuple[CodeType, int] | None = None)
     """Count a write to the storage of `x`, and remember who wrote and where: here, or that line."""
     cell: Cell = x._cell or cell_of(x)
     if line is None:
-        frame = user_frame(sys._getframe(1))
+        try:  # each frame that is looked at is made an object: not that of who writes, it is ours
+            frame = sys._getframe(2)
+        except ValueError:  # nobody called it
+            frame = sys._getframe(1)
+        frame = user_frame(frame)
         line = frame.f_code, frame.f_lasti
     cell.count += 1
     cell.writer = name, line[0], line[1]
@@ -337,19 +334,18 @@ class Targets:
 
     def find(self, roots: Iterable[tuple[Edge, Any]]) -> set[Node]:
         """The nodes that run, and the targets' own, which are met although they need not run."""
-        ends, passed = self.ends, self.passed
+        ends = self.ends
         # No path to a target leads through what is older than all of them. (A leaf's order is
         # the time of its creation, negative.)
-        oldest = min([abs(node.order) for node in ends], default=0)
+        oldest = min((abs(node.order) for node in ends), default=0)
         # Oldest first, each node after the nodes its edges lead to.
-        nodes = reachable(roots, oldest)
-        for node in sorted(nodes, key=attrgetter("order")) if len(nodes) > 1 else nodes:
+        for node in sorted(reachable(roots, oldest), key=attrgetter("order")):
             for edge in node.edges:
                 child = edge.node if type(edge) is Output else edge
-                if child in passed or child in ends:
-                    passed.add(node)
+                if child in self.passed or child in ends:
+                    self.passed.add(node)
                     break
-        return passed | ends
+        return self.passed | ends
 
     def capture(self, node: Node, g: Any) -> None:
         """Note what arrived for targets that are outputs of this node."""
@@ -361,16 +357,18 @@ class Targets:
 
 
 def reachable(roots: Iterable[tuple[Edge, Any]], oldest: int = 0) -> set[Node]:
-    """All nodes from the roots down to the leaves, or without those made before a time `oldest`."""
+    """All nodes from the roots down to the leaves, or to nodes made before the time `oldest`."""
+    seen: set[Node] = set()
     stack = [node_of(edge) for edge, _ in roots]
-    seen = set(stack)
     while stack:
-        for edge in stack.pop().edges:
-            if edge is not None:
-                node = edge.node if type(edge) is Output else edge
-                if node not in seen and (not oldest or node.order >= oldest):
-                    seen.add(node)
-                    stack.append(node)
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            if node.order < oldest:
+                continue
+            for edge in node.edges:
+                if edge is not None:
+                    stack.append(edge.node if type(edge) is Output else edge)
     return seen
 
 

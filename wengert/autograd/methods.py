@@ -293,8 +293,7 @@ class HistoryMethods:
         array = self._array.copy(order="K") if alone else _copied(self._array, memo)
         out = bare(type(self), array)
         memo[id(self)] = out
-        kept = attributes_of(self) if alone else attributes_of(self) | {"_grad": self._grad}
-        give(out, copy.deepcopy(kept, memo))
+        give(out, copy.deepcopy(attributes_of(self) | {"_grad": self._grad}, memo))
         if self.requires_grad:
             out.requires_grad_()
         return out

@@ -14,6 +14,9 @@ import numpy as np
 
 LINE = 8
 """Words of 8 bytes of which a cache moves no fewer: each rank's row begins with so many."""
+COUNTS, READ_COUNT = 4 * LINE, 2 * LINE
+"""Words of a rank's row before the numbers of its slots: first what it has written, and apart from
+that what it has read, or who writes one would wait for those who look at the other."""
 KEPT = 256
 """So many operations are written down, the newest in the place of the oldest."""
 FACTOR = 0x9E3779B97F4A7C15

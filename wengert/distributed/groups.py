@@ -109,33 +109,31 @@ class ProcessGroup:
 
     def run_in_place(self, collective: Collective, array: Any, op: ReduceOp, root: int) -> None:
         """Run a collective in which each rank gets what has the shape of what it brings."""
-        if collective is ALL_REDUCE and self.combines_at_once(array, op):
-            return
         carrier, call = self.carrier, Call(collective, op, root, array.shape, array.dtype, None)
         send = array if root == carrier.rank or not collective.brings.rooted else None
         carrier.start(call, send, array).wait(self.timeout)
         if op is ReduceOp.AVG and collective.combines:
             np.divide(array, self.size(), out=array)
 
-    def combines_at_once(self, array: Any, op: ReduceOp) -> bool:
-        """Combine the ranks' arrays in place, if the engine has prepared that; whether it had."""
+    def begun_at_once(self, tensor: Any, op: ReduceOp) -> Any:
+        """What has begun to combine the ranks' `tensor` by `op`, in place, if it was ready."""
         known = self.carrier.at_once
         at_once = known.get(op)
-        entered = 0 if at_once is None else at_once(array)
-        if not entered:  # another array than the last
-            at_once = None
-            if type(array) is np.ndarray:
-                at_once = known.get((op, array.shape, array.dtype))
-            entered = 0 if at_once is None else at_once(array)
-            if not entered:
-                return False
+        if at_once is None or not at_once.begin(tensor):  # another tensor than the last
+            array = tensor._array
+            at_once = known.get((op, array.shape, array.dtype))
+            if at_once is None or not at_once.begin(tensor):
+                return None
             known[op] = at_once
-        if entered == 1:
+        return at_once
+
+    def end_at_once(self, begun: Any, array: Any, op: ReduceOp) -> None:
+        """Wait for what has `begun` until the ranks' `array` is combined by `op`."""
+        if begun.end() == 1:
             call = Call(ALL_REDUCE, op, 0, array.shape, array.dtype, None)
-            self.carrier.left(call, at_once).wait(self.timeout)
+            self.carrier.left(call, begun).wait(self.timeout)
         if op is ReduceOp.AVG:
             np.divide(array, self.size(), out=array)
-        return True
 
     def place(self, count: int, dtype: Any) -> Any:
         """Memory that other ranks read, `.array`, for what this one brings to sums; or None."""
@@ -173,13 +171,17 @@ class Member:
         self.names: dict[str, int] = {}
 
 
-_thread = threading.local()
+class _Thread(threading.local):
+    member: Member | None = None
+
+
+_thread = _Thread()
 _process: list[Member] = []  # one at most
 
 
 def member() -> Member | None:
     """The rank that runs here, if it has joined a group."""
-    own = getattr(_thread, "member", None)
+    own = _thread.member
     return own or (_process[-1] if _process else None)
 
 
@@ -196,7 +198,7 @@ def joined(what: str) -> Member:
 def resolve(group: Any, what: str) -> ProcessGroup:
     """The group that an argument `group=` means, on the rank that runs here."""
     if group is None:
-        own = getattr(_thread, "member", None) or (_process[-1] if _process else joined(what))
+        own = _thread.member or (_process[-1] if _process else joined(what))
         return own.world if not own.world.ended else own.world.usable(what)
     if isinstance(group, ProcessGroup):
         return group.usable(what)
@@ -301,8 +303,8 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
         left.ended = "has been destroyed"
         del here_.groups[left.key]
     if not here_.groups:
-        if getattr(_thread, "member", None) is here_:
-            del _thread.member
+        if _thread.member is here_:
+            _thread.member = None
         else:
             _process.remove(here_)
 
@@ -529,13 +531,13 @@ def run_threads(
             results[rank] = function(*args)
         except BaseException as error:
             errors[rank] = error
-            if (own := getattr(_thread, "member", None)) is not None:
+            if (own := _thread.member) is not None:
                 if isinstance(error, SystemExit):
                     left_behind[rank] = own.world.carrier
                 for group in own.groups.values():
                     group.carrier.fail(error)
         finally:
-            if getattr(_thread, "member", None) is not None:
+            if _thread.member is not None:
                 destroy_process_group()
 
     threads = [

@@ -30,7 +30,7 @@ import numpy as np
 
 from wengert.distributed.board import COMPARISON, Board
 from wengert.distributed.collectives import ReduceOp
-from wengert.distributed.near import MEMORY, MOST, Block, Differs, Layout, Place, Ring, shared
+from wengert.distributed.near import MEMORY, MOST, SLOT, Block, Differs, Layout, Place, Ring, shared
 from wengert.distributed.transport import Call, Done, Pending, Transport, disagreement, form
 from wengert.errors import DistBackendError, DistTimeoutError, RankLostError
 from wengert.history import forks
@@ -535,10 +535,10 @@ class Mpi(Transport):
         self.alike(str(call.card), call.described, self.timeout)
         (count,), dtype = call.block, call.dtype
         slots = Place.slots(count, dtype)
-        memory = shared(self.control, Ring.size(self.size, slots), [MEMORY])
+        memory = shared(self.control, Ring.size(self.size, slots, SLOT), [MEMORY])
         if memory is None:
             return None
-        ring = Ring(memory, self.rank, self.size, slots)
+        ring = Ring(memory, self.rank, self.size, slots, SLOT)
         number = self.cards.setdefault(call.card, len(self.cards))
         return Place(ring, number, count, dtype) if ring.takes(np.add, dtype) else None
 
@@ -553,7 +553,7 @@ class Mpi(Transport):
 
     def left(self, call: Call, at_once: Any) -> Pending:
         assert self.ring is not None
-        block = self.ring.left(at_once.__self__)
+        block = self.ring.left(at_once.words)
         return Done() if block is None else Shared(self, block, call, self.board.count)
 
     def by_mpi(self, call: Call) -> Callable[[Any, Any], Any]:

@@ -17,18 +17,23 @@ import os
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wengert.distributed.board import LINE, Board
+from wengert.distributed.board import COUNTS, READ_COUNT, Board
 
 SLOT = 2**17
 """Bytes that are written before others may read them: they are still in a cache then."""
+APART = SLOT + 67 * 64
+"""Bytes from one slot to the next: as far apart as caches are large, the beginnings of all slots
+would have to lie in the same few lines of them."""
 SLOTS = 32
 """So many parts a rank may write before others have read the first of them."""
+AT_ONCE = 8
+"""So many parts are combined in one call, in which no other thread runs: some 100 microseconds."""
 SPINS = 10_000
 """How often it is looked whether others have come, some 50 microseconds, before it is left."""
 MOST = 4
@@ -100,9 +105,9 @@ class Layout:
         self.words = np.array([*words, *loop, *unused], np.int64)
         self.shape, self.dtype = shape, dtype
 
-    def at_once(self, board: Board) -> Callable[[Any], int] | None:
+    def at_once(self, board: Board) -> Any:
         """What combines an array if the others come soon; None if it has to be waited for."""
-        if self.parts > 1:
+        if self.parts > AT_ONCE:
             return None
         code, words = self.ring.code, np.concatenate([self.words, np.array(self.shape, np.int64)])
         words[code.Blocks.BOARD] = board.address
@@ -164,7 +169,7 @@ class Place:
 
     @property
     def free(self) -> bool:
-        return bool((self.ring.counts[:, 1] >= self.ring.counts[self.ring.rank, 0]).all())
+        return bool((self.ring.counts[:, READ_COUNT] >= self.ring.counts[self.ring.rank, 0]).all())
 
     def block(self, into: Any) -> Block:
         return Block(self.layout, self.array, into)
@@ -177,7 +182,9 @@ class Ring:
     when all have written it, and its slot be written again when all have read it.
     """
 
-    def __init__(self, memory: Any, rank: int, size: int, slots: int = SLOTS) -> None:
+    def __init__(
+        self, memory: Any, rank: int, size: int, slots: int = SLOTS, apart: int = APART
+    ) -> None:
         from wengert.distributed import near_code
 
         self.code = near_code
@@ -185,7 +192,7 @@ class Ring:
         self.memory = memory
         self.turn = near_code.turn()
         self.slots = slots
-        row = 8 * (LINE + slots)
+        row = 8 * (COUNTS + slots)
         self.start = row * size
         self.counts: Any = np.frombuffer(memory, np.int64, self.start // 8).reshape(size, -1)
         at = np.frombuffer(memory, np.uint8).ctypes.data
@@ -194,11 +201,11 @@ class Ring:
         for word, value in (
             (w.SIZE, size),
             (w.RANK, rank),
-            (w.ROWS, at),  # written, read, and from the next line on whose part is in a slot
+            (w.ROWS, at),  # what is written, what is read, and whose part is in a slot
             (w.ROW, row),
             (w.MINE, at + row * rank),
             (w.DATA, at + self.start),
-            (w.SLOT, SLOT),
+            (w.SLOT, apart),
             (w.SLOTS, slots),
             (w.SPINS, SPINS * (size <= (os.cpu_count() or 1))),  # else others need the core
             (w.FREE, slots),  # parts that may be written before readers have to be asked
@@ -211,8 +218,8 @@ class Ring:
         self.lock = threading.Lock()
 
     @staticmethod
-    def size(ranks: int, slots: int = SLOTS) -> int:
-        return (8 * (LINE + slots) + slots * SLOT) * ranks
+    def size(ranks: int, slots: int = SLOTS, apart: int = APART) -> int:
+        return (8 * (COUNTS + slots) + slots * apart) * ranks
 
     def takes(self, op: np.ufunc, dtype: Any) -> bool:
         return self.code.loop(op, dtype) is not None

@@ -1,9 +1,10 @@
 """The machine code of a ring: parts of a block are written, waited for and combined in one call.
 
     turn(block, may, spins)     go on with a block, as far as it can be (`Turn`)
-    at_once(self, array)        a method of Python's: all of a block that fits a slot (`Entered`)
+    begin(self, tensor)         a method of Python's: go on with a block that is a tensor, in place
+    end(self)                   wait a moment until it is done (`Entered`, both)
 
-Both read tables of words: that of the ring, `Words`, and that of a block, `Blocks`. Parts are
+All read tables of words: that of the ring, `Words`, and that of a block, `Blocks`. Parts are
 combined by the loop of NumPy's own that `np.add` and its like have for a dtype, so that they are
 as NumPy would make them.
 """
@@ -14,21 +15,25 @@ import ctypes
 import enum
 import functools
 import sys
-import sysconfig
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.llvm.machine.control import rounds
+from wengert.compile.call.entry import layouts
+from wengert.compile.llvm.machine.control import counting, rounds
 from wengert.compile.llvm.machine.functions import call, declare
 from wengert.compile.llvm.machine.host import Code, Method, compile_module
+from wengert.compile.llvm.machine.memory import prefetch
 from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID
-from wengert.distributed.board import FACTOR, KEPT, LINE
+from wengert.distributed.board import COUNTS, FACTOR, KEPT, LINE, READ_COUNT
+from wengert.tensor import Tensor
 
 WRITES, READS = 1, 2
 """What a turn may do."""
+FETCHED = 2**12
+"""So many bytes are taken from other caches ahead, while others are waited for."""
 
 
 class Words(enum.IntEnum):
@@ -37,7 +42,7 @@ class Words(enum.IntEnum):
     SIZE, ROWS, ROW, DATA, SLOT, SLOTS = range(6)  # addresses, bytes, and how many
     MINE, WRITTEN, READ, FREE, READY = range(6, 11)  # see `Ring`
     OTHER, THEIRS = 11, 12  # the rank at another operation, and the number of that
-    BUSY, OPEN = 13, 14  # whether blocks are under way; that which was left open by `at_once`
+    BUSY, OPEN = 13, 14  # whether blocks are under way; that which `begin` has opened
     RANK, SPINS = 15, 16
 
 
@@ -46,8 +51,8 @@ class Blocks(enum.IntEnum):
 
     RING, NUMBER, SOURCE, TARGET, PARTS, STEP, LAST, ITEM = range(8)  # bytes, of an element last
     LOOP, LOOPS_DATA, PUT, GOT = range(8, 12)
-    BOARD, TYPE, ARRAY = range(12, 15)  # for `at_once`
-    DTYPE, NDIM, DIMENSIONS = range(15, 18)  # of arrays that it takes: as many words as dimensions
+    BOARD, ARRAY = 12, 13  # for `begin`, as what follows: what it takes
+    TENSOR, NONE, TYPE, DTYPE, NDIM, DIMENSIONS = range(14, 20)  # as many words as dimensions
 
 
 class Turn(enum.IntEnum):
@@ -55,7 +60,7 @@ class Turn(enum.IntEnum):
 
 
 class Entered(enum.IntEnum):
-    """What came of `at_once`: nothing was begun, or it was left open."""
+    """What came of a block: nothing was begun, it is open, or done."""
 
     NOT, LEFT, DONE = range(3)
 
@@ -109,18 +114,27 @@ def _combines(addresses: tuple[int, int], function: np.ufunc, dtype: Any) -> boo
 
 # ---- Python's side ------------------------------------------------------------------------------
 
-_TYPE, _DATA, _NDIM, _DIMENSIONS, _DTYPE, _FLAGS = 8, 16, 24, 32, 56, 64
-"""Where an array keeps its class, its address and so on (`compile/call/entry/layouts.py`)."""
-_WHOLE = 0x1 | 0x100 | 0x400
+_WHOLE = layouts.C_CONTIGUOUS | layouts.ALIGNED | layouts.WRITEABLE
 """The flags of an array in one piece, aligned, that may be written."""
-_ONE_ARGUMENT = 0x0008  # METH_O
+_ONE_ARGUMENT, _NO_ARGUMENT = 0x0008, 0x0004  # METH_O, METH_NOARGS
 
 
 @functools.cache
 def code() -> Code:
     module = ir.Module("ring")
-    _at_once(module, _turn(module))
+    turn = _turn(module)
+    if (known := _known()) is not None:
+        _begin(module, turn, known)
+        _end(module, turn)
     return compile_module(module, "ring")
+
+
+def _known() -> layouts.Layouts | None:
+    """Where tensors and arrays keep what they have, if that can be made out."""
+    try:
+        return layouts.layouts()
+    except layouts.LayoutError:
+        return None
 
 
 @functools.cache
@@ -130,44 +144,43 @@ def turn() -> Callable[[int, int, int], int]:
     return prototype(code().address("turn"))
 
 
+class AtOnce(NamedTuple):
+    """How one operation combines arrays: what `begin` has begun, `end` ends, in the same thread.
+
+    In between the others may come.
+    """
+
+    begin: Callable[[Any], int]
+    end: Callable[[], int]
+
+    @property
+    def words(self) -> Any:
+        """The block's table."""
+        return self.begin.__self__  # type: ignore[attr-defined]
+
+
 @functools.cache
-def _as_known() -> bool:
-    """Whether arrays are laid out as is known, and one thread at a time runs Python."""
-    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return False
-    probe = np.zeros((3, 5))
-    frozen = probe[::2]
-    frozen.flags.writeable = False
-    word, half = ctypes.c_int64.from_address, ctypes.c_int32.from_address
-    pair = (ctypes.c_int64 * 2).from_address
+def _methods() -> tuple[Method, Method]:
+    address = code().address
     return (
-        word(id(probe) + _DATA).value == probe.ctypes.data
-        and word(id(probe) + _TYPE).value == id(np.ndarray)
-        and word(id(probe) + _DTYPE).value == id(probe.dtype)
-        and half(id(probe) + _NDIM).value == 2
-        and pair(word(id(probe) + _DIMENSIONS).value)[:] == [3, 5]
-        and half(id(probe) + _FLAGS).value & _WHOLE == _WHOLE
-        and half(id(frozen) + _FLAGS).value & _WHOLE == 0x100
+        Method(b"begin", address("begin"), _ONE_ARGUMENT, None),
+        Method(b"end", address("end"), _NO_ARGUMENT, None),
     )
 
 
-@functools.cache
-def _method() -> Method:
-    return Method(b"at_once", code().address("at_once"), _ONE_ARGUMENT, None)
-
-
-def at_once(words: np.ndarray[Any, Any], dtype: Any) -> Callable[[Any], int] | None:
-    """The method of a block's table that combines an array, where it can be called so."""
-    if not _as_known():
+def at_once(words: np.ndarray[Any, Any], dtype: Any) -> AtOnce | None:
+    """The methods of a block's table that combine a tensor, where they can be called so."""
+    if _known() is None:
         return None
+    words[Blocks.TENSOR], words[Blocks.NONE] = id(Tensor), id(None)
     words[Blocks.TYPE] = id(np.ndarray)
     words[Blocks.DTYPE] = id(dtype)
     words[Blocks.NDIM] = len(words) - Blocks.DIMENSIONS
-    return _method().of(words)
+    return AtOnce(*[method.of(words) for method in _methods()])
 
 
 def taken(words: np.ndarray[Any, Any]) -> Any:
-    """The array that `at_once` has left open, which it had kept."""
+    """The array that `begin` has left open, which it had kept."""
     array = ctypes.cast(int(words[Blocks.ARRAY]), ctypes.py_object).value
     ctypes.pythonapi.Py_DecRef(ctypes.py_object(array))
     return array
@@ -278,7 +291,7 @@ class _Turn:
         return self.b.add(self.ring.get(Words.ROWS), self.b.mul(rank, self.ring.get(Words.ROW)))
 
     def _number_at(self, row: Any, slot: Any) -> Any:
-        return _place(self.b, row, self.b.mul(self.b.add(slot, I64(LINE)), I64(8)))
+        return _place(self.b, row, self.b.mul(self.b.add(slot, I64(COUNTS)), I64(8)))
 
     def _shown(self, word: int, value: Any) -> None:
         """Let others see a count, and all that was written before."""
@@ -302,7 +315,7 @@ class _Turn:
         with b.if_then(b.icmp_signed("<", part, self.parts)):
             written = ring.get(Words.WRITTEN)
             with b.if_then(b.icmp_signed("==", written, ring.get(Words.FREE))):
-                ring.put(Words.FREE, b.add(self._least(1), ring.get(Words.SLOTS)))
+                ring.put(Words.FREE, b.add(self._least(READ_COUNT), ring.get(Words.SLOTS)))
             with b.if_then(b.icmp_signed("!=", written, ring.get(Words.FREE))):
                 slot = self._slot(written)
                 to, source = self._in_slot(slot, self.rank), self._of(Blocks.SOURCE, part)
@@ -313,8 +326,18 @@ class _Turn:
                 after = b.add(written, I64(1))
                 ring.put(Words.WRITTEN, after)
                 self._shown(0, after)
+                with b.if_then(b.icmp_signed("!=", to, source)):
+                    self._fetch(self._in_slot(self._slot(after), self.rank), self._bytes(part))
                 self.block.put(Blocks.PUT, b.add(part, I64(1)))
                 b.store(I64(1), self.moved)
+
+    def _fetch(self, slot: Any, size: Any) -> None:
+        """Take the lines of the slot that comes next from the others, who have read it."""
+        b = self.b
+        few = b.icmp_signed("<", size, I64(FETCHED))
+        end = b.add(slot, b.select(few, size, I64(FETCHED)))
+        with counting(b, slot, end, 8 * LINE) as at:
+            prefetch(b, b.inttoptr(at, POINTER), 1, writes=True)
 
     def _read(self) -> None:
         b, ring = self.b, self.ring
@@ -327,7 +350,7 @@ class _Turn:
             self._combine(slot)
             after = b.add(read, I64(1))
             ring.put(Words.READ, after)
-            self._shown(1, after)
+            self._shown(READ_COUNT, after)
             self.block.put(Blocks.GOT, b.add(self.block.get(Blocks.GOT), I64(1)))
             b.store(I64(1), self.moved)
 
@@ -371,27 +394,28 @@ class _Turn:
         b.call(function, [self.places, self.count, self.steps, data])
 
 
-def _at_once(module: ir.Module, inside: ir.Function) -> None:
-    """`PyObject *at_once(table, array)`: the whole of a block; a number of `Entered`."""
-    function = ir.Function(module, ir.FunctionType(I64, [I64, I64]), "at_once")
+def _begin(module: ir.Module, inside: ir.Function, known: layouts.Layouts) -> None:
+    """`PyObject *begin(table, tensor)`: what of a block can be done at once; of `Entered`."""
+    function = ir.Function(module, ir.FunctionType(I64, [I64, I64]), "begin")
     b = ir.IRBuilder(function.append_basic_block("entry"))
-    table, array = function.args
-    words = _Table(b, b.load(_place(b, table, I64(_DATA)), typ=I64, align=8))
-    given = _Table(b, array)
+    table, tensor = function.args
+    words = _Table(b, _word(b, table, layouts.DATA))
+    _unless(b, b.icmp_signed("==", _word(b, tensor, layouts.TYPE), words.get(Blocks.TENSOR)))
+    _unless(b, b.icmp_signed("==", _word(b, tensor, known.node), words.get(Blocks.NONE)))
+    array = _word(b, tensor, known.array)
     ring = _Table(b, words.get(Blocks.RING))
     half = lambda offset: b.load(_place(b, array, I64(offset)), typ=I32, align=4)
-    ndim = words.get(Blocks.NDIM)
-    for wrong in (
-        lambda: b.icmp_signed("!=", given.get(_TYPE // 8), words.get(Blocks.TYPE)),
-        lambda: b.icmp_signed("!=", given.get(_DTYPE // 8), words.get(Blocks.DTYPE)),
-        lambda: b.icmp_signed("!=", b.sext(half(_NDIM), I64), ndim),
-        lambda: _differ(b, given.get(_DIMENSIONS // 8), words.at(Blocks.DIMENSIONS), ndim),
-        lambda: b.icmp_signed("!=", b.and_(half(_FLAGS), I32(_WHOLE)), I32(_WHOLE)),
-        lambda: b.icmp_signed("!=", ring.get(Words.BUSY), I64(0)),
+    ndim, whole = words.get(Blocks.NDIM), I32(_WHOLE)
+    for right in (
+        lambda: b.icmp_signed("==", _word(b, array, layouts.TYPE), words.get(Blocks.TYPE)),
+        lambda: b.icmp_signed("==", _word(b, array, layouts.DTYPE), words.get(Blocks.DTYPE)),
+        lambda: b.icmp_signed("==", b.sext(half(layouts.NDIM), I64), ndim),
+        lambda: _alike(b, _word(b, array, layouts.DIMENSIONS), words.at(Blocks.DIMENSIONS), ndim),
+        lambda: b.icmp_signed("==", b.and_(half(layouts.FLAGS), whole), whole),
+        lambda: b.icmp_signed("==", ring.get(Words.BUSY), I64(0)),
     ):
-        with b.if_then(wrong(), likely=False):
-            b.ret(_number(b, Entered.NOT))
-    address = given.get(_DATA // 8)
+        _unless(b, right())
+    address = _word(b, array, layouts.DATA)
     for word, value in (
         (Blocks.SOURCE, address),
         (Blocks.TARGET, address),
@@ -400,7 +424,7 @@ def _at_once(module: ir.Module, inside: ir.Function) -> None:
     ):
         words.put(word, value)
     _note(b, _Table(b, words.get(Blocks.BOARD)), words.get(Blocks.NUMBER))
-    status = b.call(inside, [words.address, I64(WRITES | READS), ring.get(Words.SPINS)])
+    status = b.call(inside, [words.address, I64(WRITES | READS), I64(0)])
     with b.if_then(b.icmp_signed("==", status, I32(Turn.DONE))):
         b.ret(_number(b, Entered.DONE))
     ring.put(Words.BUSY, 1)
@@ -410,10 +434,39 @@ def _at_once(module: ir.Module, inside: ir.Function) -> None:
     b.ret(_number(b, Entered.LEFT))
 
 
-def _differ(b: ir.IRBuilder, some: Any, others: Any, count: Any) -> Any:
-    """Whether so many words at an address are not those at another one."""
+def _end(module: ir.Module, inside: ir.Function) -> None:
+    """`PyObject *end(table, NULL)`: the rest of the block, if the others come; of `Entered`."""
+    function = ir.Function(module, ir.FunctionType(I64, [I64, I64]), "end")
+    b = ir.IRBuilder(function.append_basic_block("entry"))
+    words = _Table(b, _word(b, function.args[0], layouts.DATA))
+    ring = _Table(b, words.get(Blocks.RING))
+    is_open = b.icmp_signed("==", ring.get(Words.OPEN), words.address)
+    with b.if_then(is_open):  # else it is done, or somebody else goes on with it
+        status = b.call(inside, [words.address, I64(WRITES | READS), ring.get(Words.SPINS)])
+        with b.if_then(b.icmp_signed("==", status, I32(Turn.DONE))):
+            ring.put(Words.BUSY, 0)
+            ring.put(Words.OPEN, 0)
+            given = words.get(Blocks.ARRAY)
+            b.call(declare(module, "python.Py_DecRef", VOID, [I64]), [given])
+    done = b.icmp_signed("==", words.get(Blocks.GOT), words.get(Blocks.PARTS))
+    b.ret(_number(b, b.select(done, I64(Entered.DONE), I64(Entered.LEFT))))
+
+
+def _unless(b: ir.IRBuilder, right: Any) -> None:
+    """Nothing is begun unless that holds."""
+    with b.if_then(b.not_(right), likely=False):
+        b.ret(_number(b, Entered.NOT))
+
+
+def _word(b: ir.IRBuilder, thing: Any, offset: int) -> Any:
+    """A word of an object at an address."""
+    return b.load(_place(b, thing, I64(offset)), typ=I64, align=8)
+
+
+def _alike(b: ir.IRBuilder, some: Any, others: Any, count: Any) -> Any:
+    """Whether so many words at an address are those at another one."""
     places = [b.inttoptr(some, POINTER), others]
-    return b.icmp_signed("!=", call(b, "memcmp", I32, [*places, b.mul(count, I64(8))]), I32(0))
+    return b.icmp_signed("==", call(b, "memcmp", I32, [*places, b.mul(count, I64(8))]), I32(0))
 
 
 def _note(b: ir.IRBuilder, board: _Table, number: Any) -> None:
@@ -429,5 +482,6 @@ def _note(b: ir.IRBuilder, board: _Table, number: Any) -> None:
     b.store_atomic(count, _place(b, board.address, I64(0), _WORD), "release", 8)
 
 
-def _number(b: ir.IRBuilder, value: int) -> Any:
-    return call(b, "python.PyLong_FromLongLong", I64, [I64(value)])
+def _number(b: ir.IRBuilder, value: Any) -> Any:
+    value = value if isinstance(value, ir.Value) else I64(value)
+    return call(b, "python.PyLong_FromLongLong", I64, [value])

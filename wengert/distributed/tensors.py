@@ -217,10 +217,12 @@ def all_reduce(
     """
     own = groups.resolve(group, "all_reduce")
     # For small messages what is asked here is most of the time that they take.
-    unrecorded = not async_op and isinstance(tensor, Tensor) and tensor._node is None
-    if unrecorded and own.combines_at_once(tensor._array, op):
-        mark_written(tensor, "all_reduce")
-        return None
+    if not async_op and isinstance(tensor, Tensor):
+        begun = own.begun_at_once(tensor, op)
+        if begun is not None:
+            mark_written(tensor, "all_reduce")  # while the others come
+            own.end_at_once(begun, tensor._array, op)
+            return None
     return exchange_into("all_reduce", own, tensor, tensor, op, 0, async_op)
 
 

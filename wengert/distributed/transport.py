@@ -92,14 +92,14 @@ class Transport(abc.ABC):
     rank: int
     size: int
     at_once: dict[Any, Any] = {}  # noqa: RUF012  (engines that prepare some have their own)
-    """What runs all_reduce in an array's own memory, if the others come soon.
+    """What runs all_reduce in a tensor's own memory, if the others come soon.
 
-    By operation, shape and dtype, and by the operation alone what was used last. It returns 2 if it
-    is done, 1 if it is left to be waited for, and 0 if it was not begun: the array is not like it,
-    or others have to be waited for."""
+    By operation, shape and dtype, and by the operation alone what was used last. `begin(tensor)` is
+    0 if the tensor is not like it, or others have to be waited for. Then `end()` is 2 if all is
+    done, and 1 if it is left to be waited for."""
 
     def left(self, call: Call, at_once: Any) -> Pending:
-        """What `at_once` has left."""
+        """What was left of what such a one has begun."""
         raise NotImplementedError
 
     @classmethod

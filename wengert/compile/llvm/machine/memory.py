@@ -190,9 +190,10 @@ def fence(b: B) -> None:
     intrinsic(b, "x86.sse.sfence", [], VOID, [])
 
 
-def prefetch(b: B, pointer: V, level: int) -> None:
-    """Have the line that an address lies in brought into the cache of that level, for reading."""
-    intrinsic(b, "prefetch", [POINTER], VOID, [pointer, I32(0), I32(4 - level), I32(1)])
+def prefetch(b: B, pointer: V, level: int, writes: bool = False) -> None:
+    """Have the line that an address lies in brought into the cache of that level, for reading, or
+    to be written there."""
+    intrinsic(b, "prefetch", [POINTER], VOID, [pointer, I32(int(writes)), I32(4 - level), I32(1)])
 
 
 # ---- complex numbers -----------------------------------------------------------------------
