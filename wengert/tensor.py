@@ -147,7 +147,7 @@ class Tensor(Methods):
     # What few have stands here once; an instance that has it carries its own in its __dict__.
     _grad: Tensor | None = None
     _tangents: dict[Any, Tensor | None] | None = None  # by level; see `autograd/forward.py`
-    copied_alone = False  # whether a deep copy leaves what else is in its memory behind
+    copied_alone = False  # whether a deep copy leaves .grad, and what shares its memory, behind
     _hooked: Any = None  # the node with its hooks, while it does not require grad
     # When in-place view operations changed a base, and how its views undo that; latest first.
     _turns: tuple[tuple[int, Call], ...] = ()

@@ -270,6 +270,15 @@ def test_deep_copies_keep_requires_grad_and_grad_and_share_nothing(lib):
     assert x.tolist() == [1, 1]
 
 
+def test_deep_copies_of_parameters_begin_without_gradients(lib):
+    # A copy of a network that had been trained went on with the gradients of the last step.
+    net = lib.nn.Linear(2, 2)
+    net(lib.ones(2)).sum().backward()
+    twin = copy.deepcopy(net)
+    assert net.weight.grad is not None
+    assert twin.weight.grad is None
+
+
 def test_deep_copies_of_one_tensor_in_a_structure_stay_one(lib):
     x = lib.ones(2)
     a, b = copy.deepcopy([x, x])

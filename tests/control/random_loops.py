@@ -192,7 +192,7 @@ class _Writer:
         return [
             self._map, self._fori, self._fori, self._scan, self._scan, self._while, self._while,
             self._mapped, self._cond, self._cond, self._switch, self._prefixes, self._range,
-            self._inner, *([self._draw] if self.draws else []),
+            self._inner, self._apart, *([self._draw] if self.draws else []),
         ]  # fmt: skip
 
     def _map(self, vectors: list[str], counts: list[str], depth: int) -> tuple[str, str]:
@@ -319,3 +319,18 @@ class _Writer:
             )
         )
         return f"{text}{name} = np.tanh({run} * 0.3)", name
+
+    def _apart(self, vectors: list[str], counts: list[str], depth: int) -> tuple[str, str]:
+        """A number and its derivative, each asked for by itself, the second in a branch or not."""
+        a, name = self.name("a"), self.name()
+        text, f = self.function(a, self.body([*vectors, a], counts, min(depth - 1, 1)))
+        loss = f"lambda {a}: (abs({f}({a}) * 0.8 + {a}) ** 2).sum()"
+        at, test = self.fill("{v}", vectors, counts), self.chosen.choice(TESTS)
+        text += f"{name} = {at} * 1\nvalue = ({loss})({name})\n"
+        slope = f"wg.grad({loss})({name})"
+        if self.chosen.random() < 0.7:
+            test = self.chosen.choice(
+                (f"value < {self._count()}", self.fill(test, vectors, counts))
+            )
+            slope = f"wg.cond({test}, lambda: {slope} * 1, lambda: {name} * 0.4)"
+        return f"{text}{name} = np.tanh({slope} * 0.3) + {name} * np.cos(value) * 0.2", name

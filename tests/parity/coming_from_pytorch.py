@@ -101,7 +101,8 @@ DIFFERENCES = {
     "more; NumPy's products keep what OMP_NUM_THREADS said at the start.",
     "Optimizers": "`foreach`, `fused` and `capturable` are accepted and choose nothing; "
     "`differentiable=True` is an error. `Muon` keeps the parameter's dtype in its iterations, "
-    "where PyTorch rounds to bfloat16. `SparseAdam` is an error.",
+    "where PyTorch rounds to bfloat16. The sparse gradient of `Embedding(sparse=True)` is dense "
+    "under `create_graph=True` and in compiled functions.",
     "Loaders": "workers need no shared memory and end with the program however it ends; "
     "`state_dict()` gives the position within an epoch; `utils.training.TrainingState` saves and "
     "resumes a whole run bit for bit.",

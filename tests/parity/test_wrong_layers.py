@@ -128,7 +128,7 @@ def of_optimizers() -> Iterator[Found]:
 
     for name in torch.optim.__all__:
         kind = getattr(torch.optim, name, None)
-        if not inspect.isclass(kind) or name in ("Optimizer", "SparseAdam"):
+        if not inspect.isclass(kind) or name in ("Optimizer", "SparseAdam"):  # dense here
             continue
         for what, (_, given) in wrong((), {**defaults(kind.__init__, 2), "lr": 0.1}):
             yield Found(

@@ -33,6 +33,7 @@ from tests.rules.data import (
     unit_interval,
     upper_half_plane,
 )
+from wengert.functions.rows import look_up
 from wengert.rules import elementwise, indexing, products, reductions, shapes
 from wengert.rules.elementwise import trunc_divide
 from wengert.rules.indexing import getitem
@@ -472,6 +473,10 @@ INDEXING: dict[Any, list[Call]] = {
         {"x": normal(4, 2), "index": integers(1, 1, 3)},
         {"x": normal(4, 2), "index": fixed(np.array([[0, 1], [3, 0]]))},
         {"x": normal(4, 2), "index": fixed(np.array(2))},
+    ),
+    look_up: real_and_complex(
+        {"x": normal(4, 2), "index": integers(1, 1, 3), "padding": -1},
+        {"x": normal(4, 2), "index": fixed(np.array([[0, 1], [3, 0]])), "padding": -1},
     ),
     indexing.add_rows: real_and_complex(
         {"g": normal(3, 2), "index": integers(1, 1, 3), "x_shape": (4, 2)},

@@ -173,6 +173,10 @@ class Kind:
         """A cotangent that a leaf made at the time `born` is about to keep."""
         return g
 
+    def tensor(self, x: Any) -> Any:
+        """What a user gets to see of an array that the engine made."""
+        return TENSORS.wrap(x)
+
     def met(self, x: Any) -> Any:
         """An array of no dimensions that meets a tensor, as which NumPy's count as Python numbers.
 

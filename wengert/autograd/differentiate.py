@@ -31,6 +31,8 @@ class GradientEdge(NamedTuple):
 def as_sequence(value: Any) -> tuple[Any, ...]:
     if type(value) is tuple:  # a GradientEdge is a tuple too, of another type
         return value
+    if type(value) is list:
+        return tuple(value)
     if value is None or isinstance(value, (Tensor, GradientEdge, np.ndarray)):
         return (value,)
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
@@ -112,6 +114,17 @@ def _usual_seed(root: Any, g: Any) -> Any:
     return held(g._array) if fits else None
 
 
+def _usual_start(roots: Sequence[Any], given: Any) -> list[tuple[Any, Any]] | None:
+    """`starting` of one root in the usual cases; None in others."""
+    if len(roots) != 1:
+        return None
+    if type(given) in (list, tuple) and len(given) == 1:
+        (given,) = given
+    seed = _usual_seed(roots[0], given)
+    edge = None if seed is None else edge_of(roots[0])
+    return None if edge is None else [(edge, seed)]
+
+
 def grad(
     outputs: Any,
     inputs: Any,
@@ -157,7 +170,9 @@ def grad(
             roots, wanted, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads
         )
     retain = create_graph if retain_graph is None else retain_graph
-    starts = starting(roots, grad_outputs, create_graph or engine.on_tensors())
+    starts = None if create_graph or modes.pushing else _usual_start(roots, grad_outputs)
+    if starts is None:
+        starts = starting(roots, grad_outputs, create_graph or engine.on_tensors())
     places = [_place(x, i) for i, x in enumerate(wanted)]
     targets = engine.Targets(places)
     engine.run(starts, retain, create_graph, targets)
@@ -191,7 +206,7 @@ def _used(gradients: list[Any], allow_unused: bool) -> tuple[Any, ...]:
                 "from this very tensor: a clone, a slice or x.to(...) of it made elsewhere is "
                 "another."
             )
-    return tuple(shown(g) for g in gradients)
+    return (*map(shown, gradients),)
 
 
 def _zeros(x: Any, tracked: bool, *batch: int) -> Tensor:

@@ -26,7 +26,7 @@ from wengert.arrays.kind import kind_of
 from wengert.autograd import anomaly, hooks, saved, watching, zeros
 from wengert.autograd.saved import Freed
 from wengert.dispatch import ERRORS, QUIET
-from wengert.errors import FreedGraphError
+from wengert.errors import FreedGraphError, LayoutError
 from wengert.history import forks, modes
 from wengert.history.location import here, user_frame
 from wengert.history.node import AccumulateGrad, Cell, Node, Output, source, tick
@@ -66,8 +66,9 @@ def sweep(
     # A node met while nothing else waits is held rather than queued: in a chain, that is each one.
     held: Any = None
     held_g: Any = None
-    if met is None and len(roots) == 1 and roots[0][0].direct:
-        held, held_g = roots[0]
+    if len(roots) == 1 and roots[0][0].direct:
+        if met is None or roots[0][0] in met:
+            held, held_g = roots[0]
     else:
         for edge, g in roots:
             if met is None or node_of(edge) in met:
@@ -155,8 +156,10 @@ def finish(leaves: dict[Any, Any], recorded: bool, targets: Targets | None) -> N
             g = hooks.on_outputs(leaf, g, recorded)
             leaves[leaf] = hooks.before(leaf, g, recorded) if accumulates else g
     if not accumulates:
+        captured = targets.captured  # type: ignore[union-attr]
         for leaf, g in leaves.items():
-            targets.capture(leaf, g)  # type: ignore[union-attr]
+            if (leaf, 0) in captured:
+                captured[leaf, 0] = g
         return
     if recorded and not connects:
         leaves.update({leaf: g._array for leaf, g in leaves.items() if g is not None})
@@ -228,7 +231,10 @@ def accumulate(leaves: dict[Any, Any], recorded: bool) -> list[tuple[AccumulateG
         if recorded:
             leaf._grad = connected_copy(g, leaf._array) if have is None else have + g
         elif have is not None:
-            have._array += g
+            try:
+                have._array += g
+            except LayoutError:  # a dense gradient meets a sparse one
+                have = leaf._grad = wrap(have.to_dense()._array + g)
             line = here() if line is None else line
             mark_written(have, "AccumulateGrad", line)
         elif (
@@ -239,8 +245,9 @@ def accumulate(leaves: dict[Any, Any], recorded: bool) -> list[tuple[AccumulateG
         ):
             leaf._grad = wrap(g)
         else:
-            arriving = kind_of(g).arriving(g, abs(node.order))
-            leaf._grad = wrap(laid_out(arriving, leaf._array))
+            kind = kind_of(g)
+            arriving = kind.arriving(g, abs(node.order))
+            leaf._grad = kind.tensor(laid_out(arriving, leaf._array))
         if node.post_hooks or node.extras is not None:
             hooked.append((node, g))
     return hooked
@@ -334,18 +341,19 @@ class Targets:
 
     def find(self, roots: Iterable[tuple[Edge, Any]]) -> set[Node]:
         """The nodes that run, and the targets' own, which are met although they need not run."""
-        ends = self.ends
+        ends, passed = self.ends, self.passed
         # No path to a target leads through what is older than all of them. (A leaf's order is
         # the time of its creation, negative.)
-        oldest = min((abs(node.order) for node in ends), default=0)
+        oldest = min([abs(node.order) for node in ends], default=0)
         # Oldest first, each node after the nodes its edges lead to.
-        for node in sorted(reachable(roots, oldest), key=attrgetter("order")):
+        nodes = reachable(roots, oldest)
+        for node in sorted(nodes, key=attrgetter("order")) if len(nodes) > 1 else nodes:
             for edge in node.edges:
                 child = edge.node if type(edge) is Output else edge
-                if child in self.passed or child in ends:
-                    self.passed.add(node)
+                if child in passed or child in ends:
+                    passed.add(node)
                     break
-        return self.passed | ends
+        return passed | ends
 
     def capture(self, node: Node, g: Any) -> None:
         """Note what arrived for targets that are outputs of this node."""
@@ -357,18 +365,16 @@ class Targets:
 
 
 def reachable(roots: Iterable[tuple[Edge, Any]], oldest: int = 0) -> set[Node]:
-    """All nodes from the roots down to the leaves, or to nodes made before the time `oldest`."""
-    seen: set[Node] = set()
+    """All nodes from the roots down to the leaves, or without those made before a time `oldest`."""
     stack = [node_of(edge) for edge, _ in roots]
+    seen = set(stack)
     while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            if node.order < oldest:
-                continue
-            for edge in node.edges:
-                if edge is not None:
-                    stack.append(edge.node if type(edge) is Output else edge)
+        for edge in stack.pop().edges:
+            if edge is not None:
+                node = edge.node if type(edge) is Output else edge
+                if node not in seen and (not oldest or node.order >= oldest):
+                    seen.add(node)
+                    stack.append(node)
     return seen
 
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from numpy import ndarray
+
+from wengert.arrays.kind import kind_of
 from wengert.history import modes
 from wengert.history.node import AccumulateGrad, Node
 from wengert.rules.half import held
@@ -81,7 +84,9 @@ def after_accumulation(node: AccumulateGrad, g: Any, recorded: bool) -> None:
 
 def shown(g: Any) -> Any:
     """A cotangent as hooks see it: a Tensor, or None."""
-    return g if g is None or isinstance(g, Tensor) else wrap(settle(g))
+    if type(g) is ndarray:
+        return wrap(g)
+    return g if g is None or isinstance(g, Tensor) else kind_of(g).tensor(settle(g))
 
 
 def hidden(g: Any, recorded: bool) -> Any:

@@ -293,7 +293,8 @@ class HistoryMethods:
         array = self._array.copy(order="K") if alone else _copied(self._array, memo)
         out = bare(type(self), array)
         memo[id(self)] = out
-        give(out, copy.deepcopy(attributes_of(self) | {"_grad": self._grad}, memo))
+        kept = attributes_of(self) if alone else attributes_of(self) | {"_grad": self._grad}
+        give(out, copy.deepcopy(kept, memo))
         if self.requires_grad:
             out.requires_grad_()
         return out

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.engine import mark_written
 from wengert.functions.creation import check_device
 from wengert.history import modes
 from wengert.history.location import warn
@@ -669,8 +668,7 @@ class Module(StateMethods):
                 parameter._grad = None
             elif parameter._grad is not None:
                 parameter._grad = parameter._grad.detach()
-                parameter._grad._array[...] = 0
-                mark_written(parameter._grad, "zero_")
+                parameter._grad.zero_()
 
     # ---- printing -------------------------------------------------------------------------
 

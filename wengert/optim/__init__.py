@@ -27,7 +27,7 @@ from wengert.optim.muon import Muon as Muon
 from wengert.optim.optimizer import Optimizer as Optimizer
 from wengert.optim.rectified import NAdam as NAdam
 from wengert.optim.rectified import RAdam as RAdam
-from wengert.optim.settings import SparseAdam as SparseAdam
 from wengert.optim.sgd import SGD as SGD
+from wengert.optim.sparse_adam import SparseAdam as SparseAdam
 
 _lacking(__name__)

@@ -61,6 +61,8 @@ class Adafactor(Optimizer):
         with modes.no_grad():
             for group in self.param_groups:
                 for p in group["params"]:
+                    if p.grad is not None and p.grad.is_sparse:
+                        self.leaves_rows(group)
                     if p.grad is not None:
                         self._move(group, p, -p.grad if group["maximize"] else p.grad)
         return loss

@@ -42,6 +42,11 @@ class Adagrad(Optimizer):
     def initial(self, group: Group, name: str, like: Array) -> Array:
         return np.full_like(like, self.defaults["initial_accumulator_value"])
 
+    def leaves_rows(self, group: Group) -> bool:
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        return True
+
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:

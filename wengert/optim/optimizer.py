@@ -23,7 +23,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.kind import kind_of, number
-from wengert.autograd.engine import mark_written
+from wengert.functions.rows import RowsArray
 from wengert.history import modes
 from wengert.history.location import INTERNAL, here, user_frame, warn
 from wengert.history.node import RemovableHandle, tick
@@ -230,6 +230,11 @@ class Optimizer:
     def _step_one(self, group: Group, p: Tensor, names: tuple[str, ...]) -> None:
         grad = p._grad
         assert grad is not None
+        array, g = p._array, grad._array
+        index = None
+        if isinstance(g, RowsArray):
+            alone = self.leaves_rows(group)
+            index, g = g.summed() if alone else (None, g.dense())
         t, arrays, told = 2.0, {}, {}
         if names or self.counts:
             state = self.state[p]
@@ -240,11 +245,25 @@ class Optimizer:
                 t = number(state["step"]._array)
             if self.scalars:
                 told = self.advance(group, t, {name: state[name]._array for name in self.scalars})
-        array, g = p._array, grad._array
-        if array.dtype.kind == "c":
-            self._update_complex(group, t, array, g, arrays, told)
-        else:
-            self._update_array(group, t, array, g, arrays, told)
+        update = self._update_complex if array.dtype.kind == "c" else self._update_array
+        if index is None:
+            update(group, t, array, g, arrays, told)
+            return
+        rows, parts = array[index], {name: x[index] for name, x in arrays.items()}
+        update(group, t, rows, g, parts, told)
+        array[index] = rows
+        for name, part in parts.items():
+            arrays[name][index] = part
+
+    def leaves_rows(self, group: Group) -> bool:
+        """Whether the formula leaves rows alone whose gradient is zero, and needs only the others.
+
+        RuntimeError unless it takes sparse gradients.
+        """
+        raise RuntimeError(
+            f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam "
+            "instead, Adagrad or SGD; or make the embedding without sparse=True."
+        )
 
     def _start(self, group: Group, p: Tensor, state: Any, names: tuple[str, ...]) -> bool:
         """Make what is missing of a parameter's state; whether it was the first time."""
@@ -325,8 +344,7 @@ class Optimizer:
                 elif p._grad is not None:
                     if p._grad._node is not None:
                         p._grad = p._grad.detach()
-                    p._grad._array[...] = 0
-                    mark_written(p._grad, "zero_")
+                    p._grad.zero_()
 
     def add_param_group(self, param_group: Group) -> None:
         """Add parameters with settings of their own."""

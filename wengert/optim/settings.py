@@ -1,4 +1,4 @@
-"""Optimizers' settings: the arguments of their `__init__`; and what there is no optimizer for."""
+"""Optimizers' settings: the arguments of their `__init__`."""
 
 from __future__ import annotations
 
@@ -81,24 +81,3 @@ def _check_ways(defaults: Group) -> None:
         )
     if defaults.get("foreach") and defaults.get("fused"):
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-
-
-class SparseAdam:
-    """PyTorch's Adam for sparse gradients; parameters have dense ones here: NotImplementedError.
-
-    It would leave rows alone that a batch does not name, and nothing says of a dense gradient
-    which those are.
-
-    >>> SparseAdam([])
-    Traceback (most recent call last):
-    NotImplementedError: SparseAdam needs sparse gradients, and those of parameters are dense,
-    also of Embedding(sparse=True). Use Adam, which moves the rows that a batch does not name too,
-    by their momentum.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(
-            "SparseAdam needs sparse gradients, and those of parameters are dense, also of "
-            "Embedding(sparse=True). Use Adam, which moves the rows that a batch does not name "
-            "too, by their momentum."
-        )

@@ -48,6 +48,11 @@ class SGD(Optimizer):
     def buffers(self, group: Group) -> tuple[str, ...]:
         return ("momentum_buffer",) if group["momentum"] else ()
 
+    def leaves_rows(self, group: Group) -> bool:
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay changes every row, and the gradient is sparse")
+        return not group["momentum"]
+
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
     ) -> None:

@@ -162,6 +162,7 @@ optim.optimizer: Args DeviceDict DeviceDtypeDict GlobalOptimizerPostHook
     GlobalOptimizerPreHook Indices Kwargs ParamsT R StateDict T TensorListList
     register_optimizer_step_post_hook register_optimizer_step_pre_hook
 optim.sgd: DeviceDict ParamsT sgd
+optim.sparse_adam: ParamsT
 optim.swa_utils: PARAM_LIST
 overrides: BaseTorchFunctionMode enable_reentrant_dispatch get_default_nowrap_functions
     get_ignored_functions get_overridable_functions get_testing_overrides
@@ -357,7 +358,6 @@ optim.nadam in optim: NAdam
 optim.radam in optim: RAdam
 optim.rmsprop in optim: RMSprop
 optim.rprop in optim: Rprop
-optim.sparse_adam in optim: SparseAdam
 profiler.profiler in profiler: ProfilerAction profile schedule supported_activities
     tensorboard_trace_handler
 signal.windows.windows in signal.windows: bartlett blackman cosine exponential gaussian

@@ -15,11 +15,13 @@ import numpy as np
 
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import one_dtype
+from wengert.errors import LayoutError
 from wengert.functions import creation, device
 from wengert.functions.arguments import one_dim, tensor_of
 from wengert.functions.joining import cat
 from wengert.functions.legacy import TYPES, TensorType
 from wengert.functions.printing import tensor_text
+from wengert.functions.rows import RowsArray
 from wengert.functions.scattering import index_reduce
 from wengert.sparse.products import meetings, product
 from wengert.tensor import Size, Tensor, wrap
@@ -78,9 +80,19 @@ class SparseTensor(Tensor):
 
     @property
     def _array(self) -> Any:
-        raise NotImplementedError(
-            "a sparse tensor has no array of all its elements. Use x.to_dense(), or x.values()."
-        )
+        if len(self._places) != 1:
+            raise NotImplementedError(
+                "a sparse tensor has no array of all its elements. Use x.to_dense(), or x.values()."
+            )
+        return RowsArray(self._places[0], self._elements._array, self._extent)
+
+    @_array.setter
+    def _array(self, value: Any) -> None:
+        if not isinstance(value, RowsArray):
+            raise LayoutError("a sparse tensor cannot become a dense one. Use x.to_dense().")
+        if value.rows is not self._elements._array:
+            self._places, self._elements = value.index[None], wrap(value.rows)
+            self._sorted = False
 
     shape = property(lambda self: self._extent)
     ndim = property(lambda self: len(self._extent))
@@ -130,10 +142,17 @@ class SparseTensor(Tensor):
         return self._extent[0]
 
     def sparse_dim(self) -> int:
-        return len(self._extent)
+        return len(self._places)
 
     def dense_dim(self) -> int:
-        return 0
+        return len(self._extent) - len(self._places)
+
+    def _check_no_dense(self, name: str) -> None:
+        if self.dense_dim():
+            raise NotImplementedError(
+                f"{name} is not defined for a sparse tensor of {self.sparse_dim()} sparse and "
+                f"{self.dense_dim()} dense dimensions. Use x.to_dense()."
+            )
 
     def _nnz(self) -> int:
         return len(self._elements)
@@ -184,9 +203,10 @@ class SparseTensor(Tensor):
         """Each place once, in order; the values of equal places are added."""
         if self._sorted:
             return self
-        flat = np.ravel_multi_index(tuple(self._places), self._extent)
+        extent = self._extent[: len(self._places)]
+        flat = np.ravel_multi_index(tuple(self._places), extent)
         unique, inverse = np.unique(flat, return_inverse=True)
-        places = np.stack(np.unravel_index(unique, self._extent))
+        places = np.stack(np.unravel_index(unique, extent))
         values = _gathered(self._elements, inverse, len(unique))
         return type(self)(places, values, self._extent, True)
 
@@ -201,6 +221,7 @@ class SparseTensor(Tensor):
     to_sparse_coo = to_sparse
 
     def to_sparse_csr(self, dense_dim: Any = None) -> Self:
+        self._check_no_dense("to_sparse_csr")
         x = self.coalesce()
         return type(self)(x._places, x._elements, x._extent, csr=True)
 
@@ -223,6 +244,7 @@ class SparseTensor(Tensor):
         return self._with(self._elements.float())
 
     def transpose(self, dim0: int, dim1: int) -> Self:
+        self._check_no_dense("transpose")
         order = list(range(self.ndim))
         order[dim0], order[dim1] = order[dim1], order[dim0]
         size = [self._extent[k] for k in order]
@@ -256,14 +278,33 @@ class SparseTensor(Tensor):
         if isinstance(other, SparseTensor):
             other = other.to_dense()
         x = self.coalesce()
-        if isinstance(other, Tensor) and other.ndim:
-            other = other.expand(x._extent)[tuple(x._indices())]
+        if np.ndim(other):
+            other = tensor_of(other).expand(x._extent)[tuple(x._indices())]
         return x._with(x._elements * other)
 
     def div(self, other: Any, *, rounding_mode: Any = None) -> Any:
         if isinstance(other, SparseTensor):
             raise RuntimeError("division by a sparse tensor: most of its elements are zero")
         return SparseTensor.mul(self, 1 / tensor_of(other))
+
+    def mul_(self, other: Any) -> Self:
+        """In place, as all that programs do with gradients."""
+        return self._become(self * other)
+
+    def div_(self, other: Any) -> Self:
+        return self._become(self / other)
+
+    def add_(self: Any, other: Any, *, alpha: Any = 1) -> Any:
+        if not isinstance(self, SparseTensor):
+            return self.add_(other.to_dense(), alpha=alpha)
+        return self._become(self.add(other, alpha=alpha))
+
+    def zero_(self) -> Self:
+        return self._become(type(self)(self._places[:, :0], self._elements[:0], self._extent, True))
+
+    def _become(self, other: Self) -> Self:
+        self._places, self._elements, self._sorted = other._places, other._elements, other._sorted
+        return self
 
     def sum(self, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         return sum(self, dim, dtype)
@@ -273,6 +314,7 @@ class SparseTensor(Tensor):
             return SparseTensor.matmul(other.t(), self.t()).t()
         if isinstance(other, SparseTensor):
             return _of_sparse(self, other)
+        self._check_no_dense("matmul")
         if other.ndim == 1:
             return SparseTensor.matmul(self, other.unsqueeze(1)).squeeze(1)
         if self.ndim != 2 or other.ndim != 2 or self._extent[1] != other.shape[0]:
@@ -323,7 +365,7 @@ def _of_sparse(x: SparseTensor, z: SparseTensor) -> SparseTensor:
 
 
 def _gathered(values: Tensor, numbers: Any, count: int) -> Tensor:
-    zeros = creation.zeros(count, dtype=values.dtype)
+    zeros = creation.zeros((count, *values.shape[1:]), dtype=values.dtype)
     return zeros.index_add(0, creation.from_numpy(numbers), values)
 
 
@@ -363,12 +405,12 @@ def sparse_coo_tensor(
         indices, values, size = np.empty((len(indices), 0), np.int64), np.empty(0), indices
         dtype = dtype or creation.zeros(0).dtype
     places, elements = _array_of(indices), _values_of(values, dtype, requires_grad)
-    if elements.ndim != 1 or places.ndim != 2 or places.shape[1] != len(elements):
+    if elements.ndim < 1 or places.ndim != 2 or places.shape[1] != len(elements):
         raise NotImplementedError(
             f"sparse_coo_tensor: values of shape {elements.shape} for indices of shape "
-            f"{places.shape}; one number for each column of indices is expected."
+            f"{places.shape}; one number, or array, for each column of indices is expected."
         )
-    least = places.max(1, initial=-1) + 1
+    least = np.array([*places.max(1, initial=-1) + 1, *elements.shape[1:]], np.int64)
     size = least.tolist() if size is None else size
     if places.min(initial=0) < 0 or len(size) != len(least) or (least > np.asarray(size)).any():
         raise RuntimeError(f"the indices reach outside of size {tuple(size)}: {least.tolist()}")
@@ -416,6 +458,11 @@ def sparse_csr_tensor(
         requires_grad=requires_grad,
     )  # fmt: skip
     return SparseTensor(matrix._places, matrix._elements, matrix._extent, csr=True)
+
+
+def of_rows(index: Any, rows: Any, size: Any) -> SparseTensor:
+    """The gradient of a table: see `functions/rows.py`."""
+    return SparseTensor(index[None], wrap(rows), size)
 
 
 def from_dense(x: Tensor) -> SparseTensor:
@@ -510,6 +557,7 @@ def sum(input: SparseTensor, dim: Any = None, dtype: Any = None) -> Any:
     x = input if dtype is None else input.to(dtype)
     if dim is None:
         return x._elements.sum()
+    x._check_no_dense("sum")
     gone = {one_dim(k, x.ndim) for k in ([dim] if isinstance(dim, int) else dim)}
     left = [k for k in range(x.ndim) if k not in gone]
     if not left:
@@ -528,6 +576,7 @@ def softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> SparseTensor
 def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> SparseTensor:
     """The logarithm of `softmax`."""
     x = (input if dtype is None else input.to(dtype)).coalesce()
+    x._check_no_dense("softmax")
     axis = one_dim(dim, x.ndim)
     others = [k for k in range(x.ndim) if k != axis]
     size = [x._extent[k] for k in others]

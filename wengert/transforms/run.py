@@ -21,6 +21,7 @@ from wengert.autograd import engine, forward
 from wengert.autograd.graph import SavedCopies
 from wengert.autograd.hooks import shown
 from wengert.errors import GradError
+from wengert.functions.rows import whole
 from wengert.history import modes
 from wengert.history.node import Output, tick
 from wengert.rules.half import held
@@ -290,7 +291,7 @@ class Run:
         if roots and ends:
             starts = [(edge, g if isinstance(g, Tensor) else held(g)) for edge, g in roots]
             engine.run(starts, retain, recorded, targets)
-        return [shown(targets.captured[end]) for end in ends]
+        return [shown(whole(targets.captured[end])) for end in ends]
 
 
 def _at(where: str) -> str:

@@ -81,6 +81,9 @@ class Repeat(_WithBodies):
         """The dtype of an argument."""
         return self.body.inputs[1 + k].dtype
 
+    def given_to(self, number: int, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return args[self.carries + self.rows :]
+
     taken = 0
     """Bytes that machine code takes beside its bodies' and the results."""
 
@@ -129,6 +132,9 @@ class Choose(_WithBodies):
         self.given = given
         self.makes = makes
         self.likes: list[Value] = []
+
+    def given_to(self, number: int, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(args[1 + k] for k in self.given[number])
 
     taken = 0
 
@@ -224,6 +230,11 @@ class Until(_Kept):
         test, body = self.bodies
         return [*test.inputs, *body.inputs[self.carries :]][k].dtype
 
+    def given_to(self, number: int, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        test, _ = self.bodies
+        middle = len(test.inputs)
+        return args[middle:] if number else args[self.carries : middle]
+
     def __call__(self, *args: Any) -> Any:
         test, body = self.bodies
         state = [
@@ -282,6 +293,11 @@ class Rewind(_Kept):
         total = np.cumsum(self.carries)
         return [body.inputs[n:] for body, n in zip(self.bodies, total, strict=True)]
 
+    def given_to(self, number: int, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        counts = list(map(len, self.invariants))
+        first = 1 + sum(self.carries) + sum(counts[:number])
+        return args[first : first + counts[number]]
+
     def dtype_of(self, k: int) -> np.dtype[Any]:
         """The dtype of an argument."""
         states = self.states
@@ -317,6 +333,12 @@ def _given(program: Program, arrays: list[Any]) -> list[Any]:
 def bodies(statement: Statement) -> list[Program]:
     """The programs that a statement runs: the body of a loop, the branches of a choice."""
     return getattr(statement.function, "bodies", [])
+
+
+def given(statement: Statement, number: int) -> Sequence[Any]:
+    """The arguments that a body gets as they are: its last inputs, for all of its iterations."""
+    function: Any = statement.function
+    return function.given_to(number, statement.args)
 
 
 def draws(statement: Statement) -> bool:

@@ -12,6 +12,7 @@ from wengert.autograd.settings import refuses
 from wengert.dispatch import known, require, within
 from wengert.functions.arguments import of_tensors, takes_names
 from wengert.functions.joining import cat, stack
+from wengert.functions.rows import look_up
 from wengert.functions.scattering import scatter_reduce
 from wengert.nn.functional.shared import apply, reshape, where
 from wengert.nn.functional.windows import conv1d
@@ -32,7 +33,8 @@ def embedding(
     """The rows of `weight` that `input` names.
 
     Row `padding_idx` receives no gradient; with `max_norm` rows longer than that are shortened
-    first, in place. `sparse` changes nothing: gradients are dense.
+    first, in place. `sparse` makes the gradient of `weight` a sparse tensor of the rows looked up,
+    for `optim.SparseAdam`, `Adagrad` or `SGD`; where it has history it is dense all the same.
 
     >>> import wengert as wg
     >>> embedding(wg.tensor([1, 0]), wg.tensor([[1.0], [2.0]]))
@@ -54,7 +56,12 @@ def embedding(
         padding_idx %= rows
     if max_norm is not None:
         _shorten(weight, index, max_norm, norm_type)
-    out = apply(indexing.take_rows, weight, index)
+    if sparse:
+        if scale_grad_by_freq:
+            raise RuntimeError("scale_grad_by_freq is not supported with sparse gradients")
+        out = look_up(weight, index, -1 if padding_idx is None else padding_idx)
+    else:
+        out = apply(indexing.take_rows, weight, index)
     if scale_grad_by_freq:
         counts = np.bincount(index.ravel(), minlength=rows)[index]
         share = (1 / counts).astype(weight._array.dtype)[..., None]
@@ -103,6 +110,8 @@ def embedding_bag(
     """Sums, means or maxima of bags of rows: rows of `input`, or runs from `offsets`."""
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
+    if sparse and mode == "max":
+        raise ValueError("max mode does not support sparse weights")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError("per_sample_weights is only supported for mode='sum'")
     index = input._array
@@ -121,7 +130,7 @@ def embedding_bag(
         _check_starts(starts, len(index))
         bag = np.searchsorted(starts, np.arange(len(index)), side="right") - 1
     flat = wrap(index.reshape(-1))
-    rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
+    rows = embedding(flat, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
     counted = np.ones(len(flat._array), bool)
     if padding_idx is not None:
         counted = flat._array != padding_idx % weight.shape[0]

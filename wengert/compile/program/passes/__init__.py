@@ -4,7 +4,8 @@ Each file holds one subject: rules and a function that applies them alone. `clea
 
 Begin with `rewrite.py`: a rule looks at one statement and says what replaces it; `algebra.py` has
 the shortest. What looks at a whole program is a function of its own: `common.py` (computed once),
-`dead.py` (never needed), `columns.py`, `joins.py`, `zeros.py`, `blocks.py` and `waits.py`.
+`dead.py` (never needed), `twins.py` (loops that run once), `columns.py`, `joins.py`, `zeros.py`,
+`blocks.py` and `waits.py`.
 
 To add a rule, write it where its subject is, with its algebra as a comment above it: it holds for
 infinities and NaN, or asks first whether any can be there. Imports the program, and no planner.
@@ -31,6 +32,7 @@ from wengert.compile.program.passes.common import key, merged
 from wengert.compile.program.passes.dead import dead
 from wengert.compile.program.passes.joins import part_by_part
 from wengert.compile.program.passes.rewrite import Rules, rewrite
+from wengert.compile.program.passes.twins import twins
 from wengert.compile.program.passes.waits import waits
 from wengert.compile.program.passes.zeros import blocks_of_products
 from wengert.compile.program.program import Program
@@ -54,13 +56,19 @@ def clean(program: Program) -> Program:
     All rules are applied in one walk, which also finds common subexpressions: what one rule makes
     is seen by the others at once. Some rules ask whether a value has one reader, which is known
     better after the first walk and the removal of dead statements; hence a second walk. Bodies of
-    loops and branches are programs, too.
+    loops and branches are programs, too; of those that are equal one is left.
     """
+    _cleaned(program)
+    if twins(program):
+        check(program)
+    return program
+
+
+def _cleaned(program: Program) -> None:
     _run(program, dead, merged, fold.uniform, _walk, dead, _walk, dead)
     for s in program.statements:
         for body in bodies(s):
-            clean(body)
-    return program
+            _cleaned(body)
 
 
 def finish(program: Program) -> Program:

@@ -28,8 +28,8 @@ def key(s: Statement) -> Hashable:
     """What equal statements have in common."""
     args = s.args
     frozen: Hashable
-    if s.function in COMMUTATIVE and type(args[0]) is type(args[1]) is Value:
-        frozen = frozenset(args)
+    if s.function in COMMUTATIVE:
+        frozen = frozenset(map(_frozen, args))
     else:
         frozen = tuple(map(_frozen, args))
     if s.kwargs:
