@@ -58,6 +58,8 @@ class Row:
     repetitions: dict[str, int] = field(default_factory=dict)
     size: float | None = None
     leads: bool = False
+    limit: str = ""
+    """What keeps it from being quicker, where something else does."""
 
     def best(self, peer: str) -> tuple[str, float] | None:
         """The fastest variant of a peer and its median, or None where it took no part."""
@@ -148,7 +150,7 @@ def show(report: Report) -> None:
                 row.name,
                 absent if ours is None else _unbroken(ours, row.unit),
                 *[_cell(row, column) for column in columns],
-                "\n".join(_verdict(row, target) for target in row.targets),
+                "\n".join([*(_verdict(row, target) for target in row.targets), row.limit]).strip(),
             )
         console.print(table)
 
@@ -188,6 +190,7 @@ def write_json(report: Report, path: Path) -> None:
                 "name": row.name,
                 "unit": row.unit,
                 "size": row.size,
+                "limit": row.limit,
                 "medians": row.medians,
                 "ratios": {peer: row.ratio(peer) for peer in COLUMNS if row.ratio(peer)},
                 "targets": [

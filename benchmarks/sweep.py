@@ -1,7 +1,9 @@
 """The sweep: the operations of daily use, on few, some and many numbers, beside PyTorch.
 
 It looks for what is slow rather than for what is fast. A line of the table is the program that is
-timed: its leaves (`leaves`) get gradients, the other names are constants of both peers.
+timed: its leaves (`leaves`) get gradients, the other names are constants of both peers. Beside them
+NumPy's own calls are timed which the operation consists of (`bare.py`): where these alone take
+twice PyTorch's time, NumPy is the limit, and the line says so.
 """
 
 import math
@@ -12,13 +14,19 @@ from functools import cache, partial
 
 import numpy as np
 
+from benchmarks.bare import calls
 from benchmarks.peers import load
 from benchmarks.report import Report
 from benchmarks.running import chosen, run_cases
 from benchmarks.timing import Case
 
 PEERS = ("wengert", "PyTorch")
-LEGEND = "Both run eagerly, on one thread, in float32."
+LEGEND = (
+    "Both run eagerly, on one thread, in float32. Beside them, the calls of NumPy alone that an "
+    "operation is written in."
+)
+LIMIT = 2
+"""So many times PyTorch's time is to be the most, but where NumPy's own calls take that."""
 SIDES = {"small": 10, "middle": 100, "large": 316}
 """Of square matrices; other arrays are of about as many numbers."""
 
@@ -206,11 +214,18 @@ def programs(table: str) -> list[str]:
     return [text for line in table.strip().splitlines() for text in line.split("; ")]
 
 
-def work(torch, program: str, n: int, differentiate: bool, compare: bool) -> Callable[[], object]:
-    """One program as a function without arguments: its result, or the gradients of its leaves."""
+Made = tuple[Callable[[], object], list]
+
+
+def made(torch, program: str, n: int, differentiate: bool, compare: bool) -> Made:
+    """One program as a function without arguments, whose result is the program's, or the gradients
+    of its leaves; and its tensors.
+    """
     words = set(re.findall(r"\w+", program))
     named = {name: shape for name, shape in leaves(n).items() if name in words}
-    function = eval(f"lambda {', '.join(named)}: {program}", constants(torch, n))  # noqa: S307
+    names = constants(torch, n)
+    function = eval(f"lambda {', '.join(named)}: {program}", names)  # noqa: S307
+    given = [names[name] for name in words & names.keys() if name not in ("torch", "f", "ARRAY")]
     tensors = [
         torch.tensor(
             np.roll(numbers(*shape), place), requires_grad=True
@@ -218,36 +233,62 @@ def work(torch, program: str, n: int, differentiate: bool, compare: bool) -> Cal
         for place, shape in enumerate(named.values())
     ]
     if not differentiate:
-        return lambda: function(*tensors) if compare else (function(*tensors), None)[1]
+        run = lambda: function(*tensors) if compare else (function(*tensors), None)[1]
+        return run, [*tensors, *given]
     result = function(*tensors)
     # Not the numbers of a leaf: what normalizes has no gradient there but rounding errors.
     cotangent = torch.tensor(np.roll(numbers(*result.shape), -1)).to(result.dtype)
-    return lambda: torch.autograd.grad(function(*tensors), tensors, cotangent, allow_unused=True)
+    run = lambda: torch.autograd.grad(function(*tensors), tensors, cotangent, allow_unused=True)
+    return run, [*tensors, *given, cotangent]
+
+
+def work(*described) -> Callable[[], object]:
+    return made(*described)[0]
+
+
+def bare(*described) -> Callable[[], object]:
+    """NumPy's calls in it."""
+    return calls(*made(*described))
 
 
 def cases(modules) -> Iterator[Case]:
     for size, n in SIDES.items():
         for kind, table in TABLES.items():
-            for program in programs(table):
-                for differentiate in (False, True)[: 1 if kind in ("constants", "random") else 2]:
+            for way in ("forward", "both")[: 1 if kind in ("constants", "random") else 2]:
+                for program in programs(table):
+                    asked = program, n, way == "both", kind != "random"
                     yield Case(
-                        f"{kind}, {size}, " + ("both" if differentiate else "forward"),
+                        f"{kind}, {size}, {way}",
                         program,
-                        {
-                            peer: partial(work, module, program, n, differentiate, kind != "random")
-                            for peer, module in modules.items()
+                        {p: partial(work, module, *asked) for p, module in modules.items()},
+                        yardsticks={
+                            yardstick: partial(bare, modules[peer], *asked)
+                            for yardstick, peer in {"NumPy": "wengert"}.items()
+                            if peer in modules
                         },
                     )
 
 
-def summary(ratios: list[float]) -> str:
-    """How ratios lie.
-
-    >>> summary([0.5, 1.0, 6.0])
-    '3 lines: median 1.00; 1 above 2, 1 above 5'
+def by_its_calls(ratio: float, alone: float, limit: float) -> bool:
+    """Whether NumPy's calls alone take so many times PyTorch's time. Those that take longer than
+    the operation are not what it is computed by.
     """
-    above = ", ".join(f"{sum(r > limit for r in ratios)} above {limit}" for limit in (2, 5))
-    return f"{len(ratios)} lines: median {statistics.median(ratios):.2f}; {above}"
+    return limit < alone <= ratio
+
+
+def summary(pairs: list[tuple[float, float]]) -> str:
+    """How ratios lie, each beside that of NumPy's calls alone.
+
+    >>> summary([(0.5, 0.2), (1.0, 0.8), (2.5, 2.1), (6.0, 1.0)])
+    "4 lines: median 1.75; 2 above 2, 1 of them where NumPy's calls alone are; 1 above 5, 0 of them"
+    """
+    ratios = [ratio for ratio, _ in pairs]
+    above = []
+    for limit, words in ((LIMIT, " where NumPy's calls alone are"), (5, "")):
+        slow = [pair for pair in pairs if pair[0] > limit]
+        by_numpy = sum(by_its_calls(*pair, limit) for pair in slow)
+        above.append(f"{len(slow)} above {limit}, {by_numpy} of them{words}")
+    return f"{len(ratios)} lines: median {statistics.median(ratios):.2f}; {'; '.join(above)}"
 
 
 def run(peers, quick: bool, only) -> Report:
@@ -255,7 +296,14 @@ def run(peers, quick: bool, only) -> Report:
     modules, missing = load(peers)
     report = Report("sweep", list(modules), missing, quick, LEGEND)
     run_cases([case for case in cases(modules) if chosen(case.section, case.name, only)], report)
-    ratios = [ratio for row in report.rows if (ratio := row.ratio("PyTorch"))]
-    if ratios:
-        report.notes.append(summary(ratios))
+    pairs = []
+    for row in report.rows:
+        ratio = row.ratio("PyTorch")
+        if ratio:
+            alone = ratio / (row.ratio("NumPy") or math.inf)
+            pairs.append((ratio, alone))
+            if by_its_calls(ratio, alone, LIMIT):
+                row.limit = f"NumPy alone: {alone:.1f}"
+    if pairs:
+        report.notes.append(summary(pairs))
     return report

@@ -17,6 +17,7 @@ import pytest
 
 import wengert as wg
 from benchmarks import (
+    bare,
     by_hand,
     cnn,
     compile,
@@ -71,6 +72,21 @@ def test_a_quick_run_prints_a_table_and_writes_json(tmp_path):
     (row,) = results["rows"]
     assert row["medians"]["NumPy"] > 0
     assert ("C" in row["medians"]) != ("C" in results["left_out"])
+
+
+def test_the_calls_of_numpy_in_an_operation_are_found_forward_and_backward():
+    # They bound what an operation can take that NumPy computes; a table of them would grow old.
+    x = wg.ones(3, 4, requires_grad=True)
+    heard = lambda run: [call.func.__name__ for call in bare.heard_in(run, [x])]
+    assert heard(lambda: x.softmax(1)) == ["max", "subtract", "exp", "sum", "divide"]
+    assert heard(lambda: wg.autograd.grad(x.exp().sum(), x)) == [
+        "exp",
+        "sum",
+        "broadcast_to",
+        "multiply",
+    ]
+    assert heard(lambda: wg.rand(3)) == ["random"]
+    assert type(x._array) is np.ndarray
 
 
 def test_the_eager_benchmark_takes_the_same_options():
