@@ -268,6 +268,32 @@ def test_a_call_for_which_numbers_decide_otherwise_goes_the_slow_way(make, leaf,
     assert leaf.grad is None
 
 
+def test_a_call_whose_body_raises_is_made_by_what_is_there_for_it(make, leaf):
+    slow, failed = Slow(), Slow()
+    errors: list[BaseException] = [ValueError("an error"), KeyboardInterrupt()]
+
+    def body():
+        raise errors[0]
+
+    f = calling(
+        make,
+        body,
+        slow,
+        failed=failed,
+        outputs=(Array(0, F8, (2,), wg.Tensor), Array(1, F8, (2,))),
+        results=(Output(0),),
+        writes=(gradient(leaf, 1),),
+    )
+    for _ in range(3):
+        assert f() == "slow"
+    assert (len(slow.calls), len(failed.calls)) == (0, 3)
+    del errors[0]
+    with pytest.raises(KeyboardInterrupt):
+        f()
+    assert len(failed.calls) == 3
+    assert leaf.grad is None
+
+
 def test_a_call_within_the_call_goes_the_slow_way(make):
     seen = []
 

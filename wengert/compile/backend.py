@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -45,6 +45,9 @@ class Backend(Protocol):
 
     def runs(self, step: Call) -> bool:
         """Whether a statement that has no loops (a sort, a convolution) is code of its own."""
+
+    def raises(self, function: Any) -> bool:
+        """Whether a statement of a function that has no loops may raise: Python runs it."""
 
     def code(self, plan: Plan, name: str, timed: bool = False) -> Code:
         """The code of all steps. A timed one notes a clock before each step and at the end, as

@@ -114,26 +114,23 @@ ROWS, TARGETS = [1, 2, 3, 9], [0, 1, 2, 0]
 @pytest.mark.parametrize(
     "wrong", [([1, 2, 10, 3], TARGETS), ([1, -1, 2, 3], TARGETS), (ROWS, [0, 1, 3, 0])], ids=str
 )
-def test_a_step_that_fails_has_changed_neither_state_nor_gradients(wrong: Any) -> None:
-    # Kernels once told of an index when they met it, after the embedding had been updated.
-    step, parameters, optimizer = training(wg.compile)
-    for _ in range(3):
-        step(wg.tensor(ROWS), wg.tensor(TARGETS))
+def test_a_step_that_fails_has_done_what_comes_before(wrong: Any) -> None:
+    # Kernels once told of an index when they met it, after the embedding had been updated; later a
+    # step that failed had done nothing, where eager mode has cleared the gradients.
+    def story(compile: Any) -> Any:
+        step, parameters, optimizer = training(compile)
+        seen = []
+        for batch in [(ROWS, TARGETS)] * 3 + [wrong] * 2 + [(ROWS, TARGETS)]:
+            seen.append(caught(step, *map(wg.tensor, batch)))
+            moments = [s["momentum_buffer"] for s in optimizer.state_dict()["state"].values()]
+            held = [*parameters, *moments, *(p.grad for p in parameters)]
+            seen.append([None if x is None else x.detach().numpy().copy() for x in held])
+        return seen
 
-    def state() -> list[Any]:
-        moments = [s["momentum_buffer"] for s in optimizer.state_dict()["state"].values()]
-        held = [*parameters, *moments, *(p.grad for p in parameters)]
-        return [x.detach().numpy().copy() for x in held]
-
-    before = state()
-    for _ in range(2):
-        with pytest.raises(IndexError, match=r"out of (range|bounds)"):
-            step(*map(wg.tensor, wrong))
-    assert all((x == y).all() for x, y in zip(before, state(), strict=True))
-    step(wg.tensor(ROWS), wg.tensor(TARGETS))
+    same(story)
 
 
-def test_a_part_of_an_argument_that_is_written_before_a_check_stays_where_that_fails() -> None:
+def test_a_part_of_an_argument_that_is_written_before_a_check_is_written_where_that_fails() -> None:
     # It was written at once, though it was to be written late: an AssertionError when planned.
     def call(x: Any) -> Any:
         x[0] = 2.0
@@ -145,7 +142,7 @@ def test_a_part_of_an_argument_that_is_written_before_a_check_stays_where_that_f
     wrong = wg.tensor([0.0, 7.0])
     with pytest.raises(RuntimeError, match="out of bounds"):
         compiled(wrong)
-    assert wrong.tolist() == [0, 7]
+    assert wrong.tolist() == [2, 7]
 
 
 def test_targets_that_are_ignored_count_for_nothing() -> None:

@@ -27,10 +27,8 @@ from wengert import dtypes
 from wengert.compile.call.derivative import gradients_of
 from wengert.compile.call.link import NOT_ASKED, link
 from wengert.compile.call.memory import Memory, OverBudget
-from wengert.compile.call.specialization import Specialization
-from wengert.compile.call.supposing import supposing
+from wengert.compile.call.specialization import Failed, Specialization
 from wengert.compile.program.budget import bytes_of
-from wengert.compile.program.operations import Otherwise
 from wengert.compile.trace.arguments import (
     Changed,
     applied,
@@ -374,8 +372,7 @@ class CompiledFunction(_Typed[P, R]):
         special, linked = bool(modes.special), specialization.linked
         if special not in linked and specialization.called and state in modes.ORDINARY:
             # What this one is not for goes on to the entries that there were before.
-            entry = link(specialization, flat, self._entry)
-            entry = supposing(entry, specialization.program, self.function)
+            entry = specialization.failure.of(link(specialization, flat, self._entry))
             several = sum(map(_holds_no_memory, given)) > 1 or (given and specialization.outside)
             self._entry = self._told_apart(entry, specialization) if several else entry
             linked.add(special)
@@ -384,11 +381,11 @@ class CompiledFunction(_Typed[P, R]):
         def run(*args: Any, **kwargs: Any) -> Any:
             try:
                 result = specialization.run([*flat, *given])
-            except Otherwise:  # another thread has changed a number
-                return self.function(*args, **kwargs)
+            except Failed:
+                return specialization.failure.instead(*args, **kwargs)
             return applied(result, given) if type(result) is Changed else result
 
-        return supposing(run, specialization.program, self.function)(*args, **kwargs)
+        return specialization.failure.of(run)(*args, **kwargs)
 
     def _told_apart(
         self, entry: Callable[..., Any], specialization: Specialization

@@ -83,6 +83,7 @@ def link(spec: Any, flat: list[Any], slow: Callable[..., Any]) -> Callable[..., 
             rebuild=rebuild,
             calls=executable.calls,
             supposes=bool(spec.captured.supposed.statements),
+            failed=spec.failure.instead if spec.failure.unseen else None,
             keep=executable,
         )
     )

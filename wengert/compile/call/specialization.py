@@ -12,6 +12,7 @@ from wengert.compile.call import derivative
 from wengert.compile.call.derivative import CompiledBackward, Recording
 from wengert.compile.call.executable import executable
 from wengert.compile.call.memory import Memory, cut, fitted
+from wengert.compile.call.supposing import Failure
 from wengert.compile.program.operations import Otherwise
 from wengert.compile.program.passes import clean, finish
 from wengert.compile.trace.arguments import rebuild
@@ -97,6 +98,7 @@ class Specialization:
         }
         self.program = program
         self.forward = executable(finish(program))
+        self.failure = Failure(program, self.forward.plan, owner.function)
         self.linked: set[bool] = set()
         """Whether there are entries: one for the default mode of all threads, one for others."""
         self.pull: Any = self.pulled
@@ -188,7 +190,13 @@ class Specialization:
                     f"a compiled function writes into an array of shape {list(array.shape)} that "
                     "is read-only. Pass a copy."
                 )
-        outputs = self.forward.run(arrays)
+        try:
+            outputs = self.forward.run(arrays)
+        except Exception as error:
+            is_left = self.failure.unseen and not isinstance(error, MemoryError)
+            if is_left or type(error) is Otherwise:
+                raise Failed from error
+            raise
         values = outputs[self.results :]
         captured = self.captured
         for place, writes in captured.written:
@@ -257,6 +265,10 @@ class Specialization:
         tensors = [*(flat[i] for i in places), *states]
         by_tensor = {id(x): g for x, g in zip(tensors, gradients, strict=True)}
         return [by_tensor[id(place.read(flat))] for place in self.joint.leaves]
+
+
+class Failed(Exception):
+    """The program raised, and has written nothing: the function runs instead."""
 
 
 def _changed(what: str) -> RuntimeError:

@@ -1,47 +1,118 @@
-"""Programs that suppose something of numbers (`dispatch.supposed`): where that is false, the call
-runs eagerly instead.
+"""Programs that find an error, or that suppose something of numbers which is false.
 
-A check finds it, before anything is written. What has moved by then are the generators that the
-program draws from: they are set back, so that the eager call draws the same numbers.
+They find it before anything is written. So the call runs eagerly instead: it does what the function
+does before it raises, and raises what that does. What has moved by then are the generators that the
+program draws from: they are set back, so that the eager call draws the same numbers. Where others
+have seen what the program did, as other processes do, it raises its error itself.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from wengert.compile.backend import backend
+from wengert.compile.plan.plan import Call as Step
+from wengert.compile.plan.plan import Plan
 from wengert.compile.program.bodies import bodies
 from wengert.compile.program.operations import check
+from wengert.compile.program.passes.waits import parts_of
 from wengert.compile.program.program import Program, Statement
 from wengert.compile.trace.world.drawn import GENERATORS, Draw
 from wengert.dispatch import Unforeseen
 from wengert.functions.random import Generator
 
+Call = Callable[..., Any]
 
-def supposing(
-    call: Callable[..., Any], program: Program, eagerly: Callable[..., Any]
-) -> Callable[..., Any]:
-    """The call of a program; or `eagerly` that of its function, where it has supposed wrongly."""
-    statements = list(_statements(program))
-    if not any(s.function is check and s.args[1] is Unforeseen for s in statements):
-        return call
-    places = [s.function.place for s in statements if type(s.function) is Draw]
-    owners = {id(x): x for x in (place.read(()) for place in places)}
-    generators = [x for x in owners.values() if isinstance(x, (Generator, *GENERATORS))]
 
-    def supposed(*args: Any, **kwargs: Any) -> Any:
-        states = [*map(_state_of, generators)]
-        try:
-            return call(*args, **kwargs)
-        except Unforeseen:
-            for generator, state in zip(generators, states, strict=True):
-                _set_back(generator, state)
-            return eagerly(*args, **kwargs)
+class Failure:
+    """What a call does whose program raises; `eagerly` is a call of its function.
 
-    return supposed
+    >>> import wengert as wg
+    >>> seen = []
+    >>> @wg.compile
+    ... def pick(x, i):
+    ...     seen.append(1)
+    ...     return x[i]
+    >>> pick(wg.ones(3), wg.tensor([0, 2]))
+    tensor([1., 1.])
+    >>> pick(wg.ones(3), wg.tensor([0, 3]))
+    Traceback (most recent call last):
+    ...
+    IndexError: index 3 is out of bounds for axis 0 with size 3
+    >>> seen
+    [1, 1]
+    """
+
+    def __init__(self, program: Program, plan: Plan, eagerly: Call) -> None:
+        statements = list(_statements(program))
+        draws = [s.function.place for s in statements if type(s.function) is Draw]
+        owners = {id(x): x for x in (place.read(()) for place in draws)}
+        self.eagerly = eagerly
+        self.generators = [x for x in owners.values() if isinstance(x, (Generator, *GENERATORS))]
+        self.unseen = not any(map(_is_seen, statements))
+        """Whether the function may do all again, whatever the program raises."""
+        self.redraws = bool(self.generators) and _redraws(plan)
+        self.supposes = any(s.function is check and s.args[1] is Unforeseen for s in statements)
+
+    @property
+    def instead(self) -> Call:
+        """What is called where the program raises; generators are set back by `of`."""
+        return _unforeseen if self.redraws else self.eagerly
+
+    def of(self, call: Call) -> Call:
+        """The call of a program; or that of its function, where it raises Unforeseen."""
+        if not self.redraws and (self.unseen or not self.supposes):
+            return call
+
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            states = [*map(_state_of, self.generators)]
+            try:
+                return call(*args, **kwargs)
+            except Unforeseen:
+                for generator, state in zip(self.generators, states, strict=True):
+                    _set_back(generator, state)
+                return self.eagerly(*args, **kwargs)
+
+        return checked
+
+
+def _unforeseen(*_: Any, **__: Any) -> NoReturn:
+    raise Unforeseen
+
+
+def _redraws(plan: Plan) -> bool:
+    """Whether numbers are drawn before something that may raise."""
+    drawn = False
+    for step in plan.steps:
+        draws, raises = _does(step)
+        if raises and (drawn or (draws and isinstance(step, Step) and step.bodies)):
+            return True
+        drawn = drawn or draws
+    return False
+
+
+def _does(step: Any) -> tuple[bool, bool]:
+    """Whether a step draws numbers, and whether it may raise."""
+    if not isinstance(step, Step):
+        return False, False
+    inside = [_does(part) for body in step.bodies for part in body.steps]
+    if step.bodies:
+        return any(draws for draws, _ in inside), any(raises for _, raises in inside)
+    s = step.statement
+    draws = type(s.function) is Draw
+    raises = s.function is check or not backend().runs(step)
+    return draws, raises and bool(s.inputs or not draws)
+
+
+def _is_seen(s: Statement) -> bool:
+    """Whether others may see that a statement was carried out."""
+    if s.function is check or type(s.function) is Draw or any(True for _ in bodies(s)):
+        return False
+    return s.acts or parts_of(s) is not None or getattr(s.function, "opaque", False)
 
 
 def _statements(program: Program) -> Iterator[Statement]:

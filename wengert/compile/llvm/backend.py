@@ -6,6 +6,7 @@ What writes code is imported to write some: where it is kept, that takes longer 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -36,6 +37,9 @@ class LLVM:
 
     def runs(self, step: Call) -> bool:
         return natives.is_native(step)
+
+    def raises(self, function: Any) -> bool:
+        return natives.native_of(function) is None
 
     def code(self, plan: Plan, name: str, timed: bool = False) -> Body:
         def write() -> ir.Module:

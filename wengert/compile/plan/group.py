@@ -20,6 +20,8 @@ from wengert.compile.plan.groups import Group, Groups
 from wengert.compile.plan.loops import Frame, along, resolved
 from wengert.compile.plan.reads import operand_frames, own_frames, trace
 from wengert.compile.plan.roles import SEARCHES, Roles, axes_of
+from wengert.compile.program.bodies import bodies
+from wengert.compile.program.operations import check
 from wengert.compile.program.program import Statement, Value
 
 MOST = 800
@@ -45,14 +47,23 @@ def group(roles: Roles, fuse: bool = True) -> Groups:
     return grouping.groups
 
 
+def _acts(s: Statement) -> tuple[str, ...]:
+    """In which orders a statement stands; a loop that acts may do both."""
+    if not s.acts:
+        return ()
+    if s.function is check:
+        return ("check",)
+    return ("check", "draw") if bodies(s) else ("draw",)
+
+
 class _Grouping:
     def __init__(self, roles: Roles, fuse: bool) -> None:
         self.roles = roles
         self.fuse = fuse
         self.groups = Groups(roles)
         self.phase = 0
-        self.acted: set[int] = set()
-        """What acted last: checks and random draws stay in their order."""
+        self.acted: dict[str, int] = {}
+        """What acted last: checks stay in their order, and so do random draws, for themselves."""
         self.readers: dict[Value, list[Group]] = {}
         # How many statements of its group a value comes after.
         self.depth: dict[Value, int] = {}
@@ -62,10 +73,11 @@ class _Grouping:
         if role in FUSED:
             self._join(s)
         elif role not in ("layout", "source"):
-            earlier = self.acted if s.acts else set()
-            groups.nodes[s] = groups.order.add(groups.makers(self.roles.sources(s)) | earlier)
-            if s.acts:
-                self.acted = {groups.nodes[s]}
+            ways = _acts(s)
+            earlier = {self.acted[way] for way in ways if way in self.acted}
+            node = groups.order.add(groups.makers(self.roles.sources(s)) | earlier)
+            groups.nodes[s] = node
+            self.acted |= dict.fromkeys(ways, node)
             if role != "check":
                 self.phase += 1
 

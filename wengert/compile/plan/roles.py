@@ -78,6 +78,16 @@ class Roles:
         self.hits: dict[Statement, Hit] = {}
         self.of: dict[Statement, str] = {s: self._role(s) for s in program.statements}
 
+    def raises(self, s: Statement) -> bool:
+        """Whether a statement may raise: a check, what Python runs, a loop with one of these."""
+        inside = bodies(s)
+        if inside:
+            each = ((Roles(body, self.backend), body) for body in inside)
+            return any(any(map(roles.raises, body.statements)) for roles, body in each)
+        role = self.of[s]
+        draws = s.acts and role == "call" and not s.inputs  # as it has drawn before
+        return role == "check" or (role == "call" and not draws and self.backend.raises(s.function))
+
     def _can(self, name: str, *dtypes: np.dtype) -> bool:
         key = name, dtypes
         if key not in self._known:

@@ -12,6 +12,7 @@ from wengert.compile.plan.arrays import Goal, fresh
 from wengert.compile.plan.groups import Group, Groups
 from wengert.compile.plan.needs import Needs
 from wengert.compile.plan.strides import Strided, inverse
+from wengert.compile.program.operations import check
 from wengert.compile.program.program import Statement, Value
 
 
@@ -65,8 +66,11 @@ class _Ordering:
         self.readers = {v: set(nodes) for v, nodes in needs.readers.items()}
         self.tasks: dict[int, Task] = dict(needs.groups)
         self.tasks |= {node: s for s, node in groups.nodes.items()}
-        of, nodes = groups.roles.of, groups.nodes
-        self.checks = {node for s, node in nodes.items() if of[s] == "check"}
+        self.raising = {n for s, n in groups.nodes.items() if groups.roles.raises(s)}
+        # A call that fails is made again: it is best to have drawn no number then.
+        for draw in (n for s, n in groups.nodes.items() if s.acts and s.function is not check):
+            for other in self.raising - {draw}:
+                groups.order.link(other, draw)
         self.goals: dict[Value, list[Goal]] = {}
         self.late: list[tuple[Value, Goal]] = []
         self.views: dict[Goal, list[Statement]] = {}
@@ -128,9 +132,9 @@ class _Ordering:
     def _write_over(self, value: Value, goal: Goal, writer: int, readers: set[int]) -> None:
         """Have the readers of memory run before the step that writes over it, or write later.
 
-        So do all checks: a call that fails has written nothing.
+        So does all that may raise: a call that fails has written nothing.
         """
-        readers = readers | self.checks
+        readers = readers | (self.raising - {writer})
         task, link = self.tasks[writer], self.groups.order.link
         in_step = writer not in readers or not isinstance(task, Copy)
         if in_step and all(r == writer or link(r, writer) for r in readers):

@@ -257,11 +257,25 @@ class _Entry:
         status = w.call_address(w.word(table, Head.BODY), HALF, w.word(table, Head.BUFFERS))
         self.hold("python.Py_DecRef")
         with w.when(w.differs(status, 0)):
-            otherwise = w.word(table, Head.OTHERWISE)
-            w.need(w.differs(otherwise, 0), self.lost)
-            w.need(w.differs(w.call("python.PyErr_ExceptionMatches", otherwise), 0), self.lost)
-            w.call("python.PyErr_Clear")
+            otherwise, failed = w.word(table, Head.OTHERWISE), w.word(table, Head.FAILED)
+            raised = w.block("raised")
+            w.need(w.differs(otherwise, 0), raised)
+            self.caught(otherwise, raised)
             w.build.branch(self.slow)
+            w.build.position_at_end(raised)
+            w.need(w.differs(failed, 0), self.lost)
+            memory = w.call("python.PyErr_ExceptionMatches", w.known("entry.MemoryError"))
+            w.need(w.same(memory, 0), self.lost)
+            self.caught(w.known("entry.Exception"), self.lost)
+            self.leave()
+            given = self.args, self.count, self.names
+            w.build.ret(w.call("python.PyObject_Vectorcall", failed, *given))
+
+    def caught(self, kind: ir.Value, others: ir.Block) -> None:
+        """Forget an error of a kind; others stay."""
+        w = self.w
+        w.need(w.differs(w.call("python.PyErr_ExceptionMatches", kind), 0), others)
+        w.call("python.PyErr_Clear")
 
     def hold(self, what: str) -> None:
         """While Python code runs in the body it could let go of what the call uses."""
@@ -421,7 +435,8 @@ def phase_code(phase: Phase) -> Code:
 @functools.cache
 def _known() -> at.Layouts:
     """Where objects keep what is read; modules know these objects and functions by name."""
-    for known in (np.ndarray, Tensor, View, SharedCell, Output, AccumulateGrad):
+    classes = np.ndarray, Tensor, View, SharedCell, Output, AccumulateGrad, Exception, MemoryError
+    for known in classes:
         register(f"entry.{known.__name__}", id(known))
     register("entry.INFERENCE", id(INFERENCE))
     for name in _NAMES:

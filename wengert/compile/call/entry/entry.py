@@ -97,6 +97,9 @@ class Entry:
     calls: bool = False
     supposes: bool = False
     """Whether the body leaves a call to `slow`, by raising Otherwise, before it writes anything."""
+    failed: Callable[..., Any] | None = None
+    """What is called instead where the body raises any other Exception but MemoryError: nothing is
+    written then."""
     name: str = "compiled"
     keep: Any = None  # lives as long as the entry: the `Code` of the body
 

@@ -184,6 +184,7 @@ class _Table:
             table[Head.SETTLED] = self.argument(entry.settled.number)
         table[Head.CALLS] = entry.calls
         table[Head.OTHERWISE] = id(Otherwise) if entry.supposes else 0
+        table[Head.FAILED] = 0 if entry.failed is None else self.object(entry.failed)
         table[Head.EMPTY] = self.object(())
         spread = entry.spread
         table[Head.ARGUMENTS] = spread.arguments

@@ -40,16 +40,17 @@ def reference_entry(entry: Entry) -> Callable[..., Any]:
         if not running.free.acquire(blocking=False):
             return entry.slow(*args, **kwargs)
         value: Any = None
+        instead: Callable[..., Any] | None = entry.slow
         try:
             flat = entry.spread.flat(args, kwargs)
-            if flat is not None and not (running.fits(flat) and running.runs()):
-                flat = None
-            if flat is not None:
-                value = running.result(flat)
+            if flat is not None and running.fits(flat):
+                instead = running.runs()
+                if instead is None:
+                    value = running.result(flat)
         finally:
             running.release()
-        if flat is None:
-            return entry.slow(*args, **kwargs)
+        if instead is not None:
+            return instead(*args, **kwargs)
         return value if entry.rebuild is None else entry.rebuild(value)
 
     compiled.__name__ = compiled.__qualname__ = entry.name
@@ -188,8 +189,8 @@ class _Running:
 
     # ---- the body ----
 
-    def runs(self) -> bool:
-        """Run the body; whether what it supposes of numbers is so."""
+    def runs(self) -> Callable[..., Any] | None:
+        """Run the body; what is called instead where it raises."""
         for number, output in enumerate(self.entry.outputs):
             result = None
             if number in self.gradients:
@@ -202,11 +203,13 @@ class _Running:
             self.made.append(result)
         try:
             self.body(self.table.ctypes.data)
-        except Otherwise:
-            if not self.entry.supposes:
+        except Exception as error:
+            if self.entry.supposes and type(error) is Otherwise:
+                return self.entry.slow
+            if self.entry.failed is None or isinstance(error, MemoryError):
                 raise
-            return False
-        return True
+            return self.entry.failed
+        return None
 
     def _array(self, output: Array) -> np.ndarray:
         """An array given out before that nobody else can see any more, or a new one."""

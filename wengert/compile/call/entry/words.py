@@ -47,7 +47,8 @@ class Head(IntEnum):
     RECORDED = 35
     SETTLED = 37  # the slot of the node whose leaves get the outputs, or 0
     OTHERWISE = 38  # the error by which the body says that the call is another's, or 0
-    PHASES = 39  # the address of each, or 0
+    FAILED = 39  # what is called instead where the body raises anything else, or 0
+    PHASES = 40  # the address of each, or 0
     WORDS = PHASES + len(Phase)
 
 

@@ -5,7 +5,7 @@ Each file holds one subject: rules and a function that applies them alone. `clea
 Begin with `rewrite.py`: a rule looks at one statement and says what replaces it; `algebra.py` has
 the shortest. What looks at a whole program is a function of its own: `common.py` (computed once),
 `dead.py` (never needed), `twins.py` (loops that run once), `columns.py`, `joins.py`, `zeros.py`,
-`blocks.py` and `waits.py`.
+`blocks.py`, `waits.py` and `checks.py`.
 
 To add a rule, write it where its subject is, with its algebra as a comment above it: it holds for
 infinities and NaN, or asks first whether any can be there. Imports the program, and no planner.
@@ -27,6 +27,7 @@ from wengert.compile.program.passes import (
     products,
     reductions,
 )
+from wengert.compile.program.passes.checks import checks_first
 from wengert.compile.program.passes.columns import columns
 from wengert.compile.program.passes.common import key, merged
 from wengert.compile.program.passes.dead import dead
@@ -72,7 +73,8 @@ def _cleaned(program: Program) -> None:
 
 
 def finish(program: Program) -> Program:
-    """Take short rows apart, where that is worth it, and what is waited for; in place.
+    """Take short rows apart, where that is worth it, and what is waited for, and have checks come
+    before draws; in place.
 
     It comes last, when a program is cut in two: what one part saves for the other stays whole.
     """
@@ -83,6 +85,8 @@ def finish(program: Program) -> Program:
     if blocks_of_products(program):
         check(program)
     if waits(program):
+        check(program)
+    if checks_first(program):
         check(program)
     return program
 

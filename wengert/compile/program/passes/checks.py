@@ -1,0 +1,32 @@
+"""Checks: what a program finds wrong it finds before it draws random numbers, where it can.
+
+A call that fails is made again, eagerly, with the same random numbers: best where none are drawn.
+"""
+
+from __future__ import annotations
+
+from wengert.compile.program.operations import check
+from wengert.compile.program.program import Program
+
+
+def checks_first(program: Program) -> bool:
+    """Move checks, and what they read, before all that draws; whether it was changed, in place."""
+    statements = program.statements
+    makers = {v: k for k, s in enumerate(statements) for v in s.outputs}
+    drawn: set[int] = set()
+    for k, s in enumerate(statements):
+        draws = s.acts and s.function is not check
+        if draws or any(makers.get(v) in drawn for v in s.inputs):
+            drawn.add(k)
+    if not drawn:
+        return False
+    first: set[int] = set()
+    waiting = [k for k, s in enumerate(statements) if s.function is check and k not in drawn]
+    while waiting:
+        k = waiting.pop()
+        if k not in first:
+            first.add(k)
+            waiting += [makers[v] for v in statements[k].inputs if v in makers]
+    order = sorted(range(len(statements)), key=lambda k: k not in first)
+    program.statements = [statements[k] for k in order]
+    return bool(first)
