@@ -11,8 +11,8 @@ from wengert.autograd.engine import mark_written
 from wengert.compile.call import derivative
 from wengert.compile.call.derivative import CompiledBackward, Recording
 from wengert.compile.call.executable import executable
+from wengert.compile.call.failure import Failure
 from wengert.compile.call.memory import Memory, cut, fitted
-from wengert.compile.call.supposing import Failure
 from wengert.compile.program.operations import Otherwise
 from wengert.compile.program.passes import clean, finish
 from wengert.compile.trace.arguments import rebuild
