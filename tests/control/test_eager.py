@@ -203,6 +203,18 @@ class TestRefused:
         with pytest.raises(StateError, match="at least one branch"):
             wg.switch(0, [])
 
+    @pytest.mark.parametrize("compiler", [lambda f: f, wg.compile], ids=["eager", "compiled"])
+    def test_a_condition_that_is_no_number(self, compiler):
+        # Eagerly a text was true, and a loop whose condition forgot its return never ran.
+        x = wg.ones(2)
+        told = "condition of wg.while_loop is None, as of a function without return, but has to"
+        with pytest.raises(StateError, match=told):
+            compiler(lambda x: wg.while_loop(lambda s: None, lambda s: s * 2, x))(x)
+        with pytest.raises(StateError, match=r"predicate of wg.cond is str, but has to be one"):
+            compiler(lambda x: wg.cond("no", lambda: x, lambda: -x))(x)
+        with pytest.raises(StateError, match=r"predicate of wg.cond is list, but has to be one"):
+            compiler(lambda x: wg.cond([True], lambda: x, lambda: -x))(x)
+
     def test_what_is_no_array(self):
         with pytest.raises(StateError, match=r"init\[1\] is a str"):
             wg.fori_loop(0, 2, lambda i, s: s, (wg.zeros(2), "no"))

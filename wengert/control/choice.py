@@ -21,6 +21,9 @@ from wengert.tree import collect, rebuild
 def one_number(predicate: Any, what: str) -> Any:
     """A predicate as an array without history, after a check that it is one number."""
     array = array_of(predicate)
+    if array is None or not (hasattr(array, "dtype") or hasattr(array, "__bool__")):
+        kind = "None, as of a function without return" if array is None else type(array).__name__
+        raise StateError(f"{what} is {kind}, but has to be one number.")
     shape = getattr(array, "shape", ())
     if int(np.prod(shape)) != 1:
         raise StateError(
