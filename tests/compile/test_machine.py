@@ -1,6 +1,7 @@
 """The target machine: compiling, linking, and machine code kept on disk."""
 
 import ctypes
+import errno
 import gc
 import os
 import subprocess
@@ -218,6 +219,24 @@ def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path, monkeypatch):
     monkeypatch.setenv("WENGERT_CACHE", str(file / "cache"))
     assert call(compiled(adder(10)), 1) == 11
     assert cache.read("anything") is None
+
+
+def test_of_a_disk_that_is_read_only_what_is_kept_is_used(folder, monkeypatch):
+    # That a file of another day was used could not be noted, so it counted as missing: each process
+    # compiled it again.
+    cache.write("kept", b"code")
+    other_day = time.time() - 3 * 24 * 3600
+    os.utime(folder / "kept.code", (other_day, other_day))
+
+    def refuse(*args, **kwargs):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    for name in ("utime", "open", "makedirs", "replace", "unlink"):
+        monkeypatch.setattr(os, name, refuse)
+    assert cache.read("kept") == b"code"
+    cache.write("other", b"code")
+    assert cache.read("other") is None
+    assert call(compiled(adder(11)), 1) == 12
 
 
 def test_a_full_disk_is_no_obstacle(tmp_path):

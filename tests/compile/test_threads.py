@@ -233,6 +233,41 @@ def test_a_child_that_was_forked_has_a_pool_of_its_own():
     assert done.stdout.split() == ["done"], done.stderr
 
 
+BUSY = """
+import os, threading, numpy as np, wengert as wg
+f = wg.compile(lambda x: (x.sin() * x.exp() + x).tanh())
+x = wg.ones(500_000)
+wg.set_num_threads(3)
+known = f(x).numpy().copy()
+over, wrong = threading.Event(), []
+
+def ask():
+    while not over.is_set():
+        wrong.extend([] if np.array_equal(f(x), known) else [1])
+
+asking = [threading.Thread(target=ask) for _ in range(2)]
+for thread in asking:
+    thread.start()
+for _ in range(20):
+    child = os.fork()
+    if not child:
+        os._exit(0 if all(np.array_equal(f(x), known) for _ in range(3)) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+over.set()
+for thread in asking:
+    thread.join()
+print("done", *wrong)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_child_that_was_forked_while_threads_share_the_work_does_its_own():
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", BUSY], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.split() == ["done"], done.stderr
+
+
 INTERRUPTED = """
 import os, signal, threading, time, numpy as np, wengert as wg
 f = wg.compile(lambda x: (x.sin() * x.exp() + x).tanh())

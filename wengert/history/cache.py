@@ -63,10 +63,12 @@ def read(key: str) -> bytes | None:
     try:
         with open(path, "rb") as file:
             content = file.read()
-        if time.time() - os.stat(path).st_mtime > _DAY:
-            os.utime(path)  # used lately: it stays when others go
+        late = time.time() - os.stat(path).st_mtime > _DAY
     except OSError:
         return None
+    if late:
+        with contextlib.suppress(OSError):  # of a disk that is read-only nothing goes
+            os.utime(path)  # used lately: it stays when others go
     start = len(_HEAD) + 16
     data = content[start:]
     return data if content[:start] == _HEAD + digest(data) else None
