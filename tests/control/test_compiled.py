@@ -272,3 +272,25 @@ def test_a_functions_default_array_does_not_keep_what_a_body_computed():
 
     g = wg.grad(lambda x: f(x))
     assert wg.compile(g)(np.ones(2)) == pytest.approx(g(np.ones(2)))
+
+
+def same_each_time(inner):
+    """Loops or branches that do not depend on the iterations around them, in one or two loops."""
+    once = lambda x, w: wg.map(lambda row: inner(x) * w, w[:4]).sum()
+    twice = lambda x, w: wg.fori_loop(0, 3, lambda i, y: y + once(x, w) * 0.1, x.sum())
+    return once, twice
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        lambda x: wg.fori_loop(2, 7, lambda i, h: h.sin(), x * 1),
+        lambda x: wg.scan(lambda h, _: (h.sin(), h * h), x, length=3)[1].sum(0),
+        lambda x: wg.cond(x.sum() > -9, lambda: x.sin().exp(), lambda: x * 2),
+        lambda x: wg.while_loop(lambda h: h.sum() < 9, lambda h: h * h + 0.5, x),
+    ],
+)
+def test_a_loop_that_its_surroundings_do_not_change_has_a_derivative(inner):
+    # It was moved out, and what it saved was said to be a result of the body that it had been in.
+    for f in same_each_time(inner):
+        check(f, tensor(3), tensor(6, 3, seed=1))

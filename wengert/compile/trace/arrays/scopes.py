@@ -203,11 +203,22 @@ class Scope:
     def _save(self, v: Value, output: Value) -> None:
         """One more result of the statement: what is saved of `v`."""
         assert self.statement is not None
+        home = self._home(self.statement)
         self.saved[v] = output
         self.statement.outputs = (*self.statement.outputs, output)
-        if self.parent is not None and self.parent not in self.trace.scopes:
-            self.trace.homes[output] = self.parent
-            self.parent.made[output] = self.statement
+        if home is not None and home not in self.trace.scopes:
+            self.trace.homes[output] = home
+            home.made[output] = self.statement
+
+    def _home(self, statement: Statement) -> Scope | None:
+        """The body that the statement of this one is in: bodies that it is the same for each time
+        have moved it out."""
+        scope = self.parent
+        while scope is not None and scope not in self.trace.scopes:
+            if not statement.outputs or statement.outputs[0] in scope.made:
+                break
+            scope = scope.parent
+        return scope
 
 
 class Branch(Scope):
