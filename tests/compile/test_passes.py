@@ -456,6 +456,30 @@ LAYOUT = {
             "updated[:, 3] = x; add = updated + m; return add"
         ),
     ),
+    "parts of zeros that are added": (
+        lambda b, x, m: b(
+            np.add,
+            b(updated, b.full((4, 4), 0.0), (ALL, 3), x),
+            b(updated, b(updated, b.full((4, 4), 0.0), (ALL, 0), x), (ALL, 3), b(np.exp, x)),
+        ),
+        (
+            "full = np.zeros((4, 4), np.float64); exp = np.exp(x); add = x + exp; "
+            "updated = np.array(full); updated[:, 3] = add; "
+            "updated_2 = np.array(updated); updated_2[:, 0] = x; return updated_2"
+        ),
+    ),
+    "parts that overlap": (
+        lambda b, x, m: b(
+            np.add,
+            b(updated, b.full((4, 4), 0.0), (ALL, 3), x),
+            b(updated, b.full((4, 4), 0.0), (1, ALL), x),
+        ),
+        (
+            "full = np.zeros((4, 4), np.float64); updated = np.array(full); "
+            "updated[:, 3] = x; updated_2 = np.array(full); updated_2[1, :] = x; "
+            "add = updated + updated_2; return add"
+        ),
+    ),
     "joined alone": (lambda b, x, m: b(np.concatenate, (x,), axis=0), "return x"),
     "joined fulls": (
         lambda b, x, m: b(np.concatenate, (b.full((4,), 1.0), b.full((2,), 1.0)), axis=0),
@@ -468,6 +492,35 @@ LAYOUT = {
 def test_layout(name):
     write, after = LAYOUT[name]
     assert cleaned(lambda b, x, y, m, n, c: write(b, x, m)) == after
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_sums_of_what_was_written_into_zeros_are_those_sums(seed):
+    random = np.random.default_rng(seed)
+
+    def place(n):
+        start, stop = sorted(random.integers(0, n + 1, 2))
+        step = random.choice([1, 1, 1, 2])
+        kinds = slice(None), int(random.integers(-n, n)), slice(int(start), int(stop), int(step))
+        return kinds[random.integers(3)]
+
+    def written():
+        whole = b.full(shape, 0.0)
+        for _ in range(random.integers(1, 4)):
+            index = tuple(map(place, shape))
+            part = np.zeros(shape)[index].shape
+            given.append(random.integers(1, 9, part) * 1.0)
+            whole = b(updated, whole, index, b.input(part))
+        return whole
+
+    b, shape = Builder(), tuple(map(int, random.integers(1, 5, random.integers(1, 3))))
+    given: list[np.ndarray] = []
+    total = written()
+    for _ in range(random.integers(1, 4)):
+        total = b(np.add, total, written())
+    program = b.result(total)
+    (known,) = program.run(given)
+    assert np.array_equal(clean(program).run(given)[0], known)
 
 
 def test_views_compose_as_numpy_composes_them():

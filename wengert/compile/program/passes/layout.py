@@ -219,6 +219,69 @@ def add_of_a_part(p: Rewrite, s: Statement) -> Any:
     return None
 
 
+@RULES.on(np.add)
+def add_of_parts(p: Rewrite, s: Statement) -> Any:
+    """updated(full(0), i, v) + updated(full(0), j, w) = updated(updated(full(0), i, v), j, w) where
+    i and j have no element in common, and updated(full(0), i, v + w) where they are the same.
+
+    The elements are the same up to the sign of a zero, and none waits for the sum of others.
+    """
+    out = s.output
+    if any(type(v) is not Value or v.shape != out.shape or v.dtype != out.dtype for v in s.args):
+        return None
+    mine, yours = (_writes_of(p, v) for v in s.args)
+    if not mine or not yours or out.dtype.kind not in "fiu":
+        return None
+    places = [index for index, _ in mine]
+    for index, value in yours:
+        if index in places:
+            k = places.index(index)
+            mine[k] = index, p(np.add, mine[k][1], value)
+        elif all(_apart(index, place, out.shape) for place in places):
+            mine.append((index, value))
+        else:
+            return None
+    whole = p.full(out.shape, 0, out.dtype)
+    for index, value in mine:
+        whole = p(updated, whole, index, value)
+    return whole
+
+
+def _writes_of(p: Rewrite, x: Value) -> list[tuple[Any, Value]]:
+    """Places and values that were written there, into zeros; none if there are more readers of what
+    is made on the way, or one place overlaps with another.
+    """
+    writes: list[tuple[Any, Value]] = []
+    shape = x.shape
+    while p.once(x) and (m := p.maker(x, updated)):
+        x, index, value = m.args
+        if type(value) is not Value or value.dtype != x.dtype or not _is_told(index, shape):
+            return []
+        if not all(_apart(index, other, shape) for other, _ in writes):
+            return []
+        writes.append((index, value))
+    return writes if p.scalar(x) == 0 else []
+
+
+def _is_told(index: Any, shape: Shape) -> bool:
+    """Whether an index has ints and unbroken slices only, which can be told from others."""
+    return is_plain(index, shape) and all(
+        type(entry) is int or (type(entry) is slice and range(n)[entry].step == 1)
+        for entry, n in zip(index, shape, strict=False)
+    )
+
+
+def _apart(a: Any, b: Any, shape: Shape) -> bool:
+    """Whether no element is at both places."""
+
+    def taken(entry: Any, n: int) -> range:
+        part = range(n)[entry]
+        return part if type(part) is range else range(part, part + 1)
+
+    pairs = ((taken(x, n), taken(y, n)) for x, y, n in zip(a, b, shape, strict=True))
+    return any(x.stop <= y.start or y.stop <= x.start for x, y in pairs)
+
+
 def _parts_of(p: Rewrite, x: Any) -> list[Statement]:
     """The writes of small parts that made an array out of zeros, the last one first."""
     parts: list[Statement] = []
