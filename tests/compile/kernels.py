@@ -10,7 +10,7 @@ import numpy as np
 from llvmlite import ir
 
 from wengert.compile.llvm.machine.host import compile_module, vector_bytes
-from wengert.compile.llvm.nests.loops import define
+from wengert.compile.llvm.nests.kernels import define
 from wengert.compile.plan.kernel import Apply, Const, Index, Kernel, Load, Reduce, Store
 
 POINTER = ir.PointerType()

@@ -12,7 +12,7 @@ from llvmlite import ir
 from tests.compile.kernels import compiled, interpret
 from tests.compile.random_kernels import kernels
 from wengert.compile.llvm.elementary.scalars import supported
-from wengert.compile.llvm.nests.loops import define
+from wengert.compile.llvm.nests.kernels import define
 from wengert.compile.llvm.nests.schedule import arrange
 from wengert.compile.plan.kernel import (
     Access,
@@ -427,6 +427,29 @@ def test_products_are_summed_by_instructions_that_round_once(dtype: np.dtype) ->
     assert "fadd contract" in text
 
 
+@pytest.mark.parametrize("dtype", [F4, F8])
+@pytest.mark.parametrize(
+    ("name", "args", "once"),
+    [
+        ("add", (3, 2), True), ("add", (2, 3), True), ("subtract", (3, 2), True),
+        ("subtract", (2, 3), True), ("add", (3, 4), True), ("subtract", (3, 4), False),
+        ("add", (0, 1), False),
+    ],
+)  # fmt: skip
+def test_a_sum_with_a_product_rounds_once_and_a_difference_of_products_never_does(
+    dtype: np.dtype, name: str, args: tuple[int, int], once: bool
+) -> None:
+    loads = [Load(at(k, 1), dtype) for k in range(3)]
+    products = [Apply("multiply", (0, 1), dtype), Apply("multiply", (1, 2), dtype)]
+    last = [Apply(name, args, dtype), Store(at(3, 1), 5)]
+    made = kernel((37,), 1, [*loads, *products, *last], buffers=[dtype] * 4)
+    module = ir.Module("once")
+    define(module, made)
+    assert ("fmuladd" in str(module)) is once
+    x, y, z = (normal(37, dtype=dtype) + k for k in range(3))
+    check(made, x, y, z, np.zeros(37, dtype), tolerance=4 * float(np.finfo(dtype).eps))
+
+
 def test_a_number_without_loops() -> None:
     ops = [Load(at(0), F4), Const(2.0, F4), Apply("multiply", (0, 1), F4), Store(at(1), 2)]
     check(kernel((), 0, ops, buffers=[F4, F4]), normal(1), normal(1))
@@ -498,6 +521,44 @@ def test_what_meets_at_one_place_is_taken_in_order(combine: str, width: int) -> 
     index = np.array([0, 5, 0, -1, 2, 0, 2, 2, 5, 5, 5, 1] * 3)
     k = kernel((36, width), 2, ops, buffers=[INT64, F4, F4])
     check(k, index, normal(36, width), normal(6, width), tolerance=1e-5)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 16, 17, 32, 33])
+@pytest.mark.parametrize("dtype", [F4, F8])
+def test_elements_of_a_short_table_are_taken_as_those_of_a_long_one(
+    dtype: np.dtype, size: int, width: int
+) -> None:
+    source = at(1, 0, offset=3, indices=((0, 1, size),))
+    ops = [Load(at(0, 1), INT64), Load(source, dtype), Apply("negative", (1,), dtype)]
+    made = kernel((301,), 1, [*ops, Store(at(2, 1), 2)], buffers=[INT64, dtype, dtype])
+    index = np.random.default_rng(0).integers(-size - 1, size + 1, 301)
+    table = normal(size + 3, dtype=dtype)
+    table[-1] = np.inf
+    out = check(made, index, table, normal(301, dtype=dtype), width=width)
+    inside = np.where((index < -size) | (index >= size), 0, index % size)
+    np.testing.assert_array_equal(out, -table[3:][inside])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("count", [3, 100, 5003])
+@pytest.mark.parametrize("size", [1, 7, 64, 65])
+@pytest.mark.parametrize("dtype", [F4, F8, INT64])
+def test_what_meets_at_few_places_is_added_onto_what_is_there(
+    dtype: np.dtype, size: int, count: int, width: int
+) -> None:
+    # Of few places each lane has a copy.
+    target = at(2, 0, offset=2, indices=((0, 1, size),))
+    ops = [Load(at(0, 1), INT64), Load(at(1, 1), dtype), Apply("multiply", (1, 1), dtype)]
+    store = Store(target, 2, "add", onto=True)
+    made = kernel((count,), 1, [*ops, store], buffers=[INT64, dtype, dtype])
+    random = np.random.default_rng(0)
+    index, given = random.integers(-size, size, count), random.integers(0, 9, count).astype(dtype)
+    onto = random.integers(0, 9, size + 3).astype(dtype)
+    known = onto.copy()
+    np.add.at(known, index % size + 2, given * given)
+    out = check(made, index, given, onto, width=width)
+    np.testing.assert_array_equal(out, known)
 
 
 # ---- reductions ----------------------------------------------------------------------------

@@ -159,3 +159,20 @@ def test_a_cast_that_is_asked_for_is_made_in_place():
 def test_what_a_sum_begins_with_is_refused_with_its_line(named):
     with pytest.raises(TracingError, match=r"np.sum with where= or initial= .*, at\n.*line"):
         wg.compile(lambda x: np.sum(x, **named))(np.ones(2))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_difference_of_equal_products_is_zero(dtype):
+    # One rounding of both would leave what the other product had lost: the root of it was NaN.
+    a, b = np.random.default_rng(0).normal(size=(2, 1000)).astype(dtype)
+    c, d = b.copy(), a.copy()
+
+    @wg.compile
+    def area(a, b, c, d):
+        return np.sqrt(a * b - c * d)
+
+    for n in (1000, 7, 1):
+        assert np.array_equal(area(a[:n], b[:n], c[:n], d[:n]), np.zeros(n, dtype))
+    crossed = wg.compile(lambda u, v: np.cross(u, v))
+    u = np.random.default_rng(1).normal(size=(100, 3)).astype(dtype)
+    assert not crossed(u, 2 * u).any()

@@ -23,7 +23,7 @@ from wengert.compile.llvm.machine.control import repeat
 from wengert.compile.llvm.machine.functions import call, internal
 from wengert.compile.llvm.machine.scratch import STACK, constant, stack
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER
-from wengert.compile.llvm.nests import loops, parts
+from wengert.compile.llvm.nests import kernels, parts
 from wengert.compile.llvm.runs import Run, runs
 from wengert.compile.plan.kernel import Kernel
 from wengert.compile.plan.plan import Call, Loops, Multiply, Place, Plan, Step, Table, numbered
@@ -211,7 +211,7 @@ class _Body:
 
     def _kernel(self, kernel: Kernel) -> ir.Function:
         parted = parts.kernel_in_parts(self.module, kernel, self.alone)
-        return parted or loops.define(self.module, kernel, machine.vector_bytes())
+        return parted or kernels.define(self.module, kernel, machine.vector_bytes())
 
     def _product(self, step: Multiply) -> ir.Function:
         parted = None if self.alone else parts.product_in_parts(self.module, step)

@@ -99,7 +99,8 @@ class Store:
     some outer loops, and what arrives at one element is combined in the order of the loops; the
     first arrival initialises it. With `onto`, or if the access has computed `indices`, it
     accumulates onto what the buffer holds. What meets at one computed place is written in the order
-    of the loops. A buffer that is accumulated into shares its memory with no other.
+    of the loops, but for sums of floats. A buffer that is accumulated into shares its memory with
+    no other.
     A store of a value that is the same for a whole row (a reduction, or what was computed from
     reductions) happens once per row: its strides within the row are 0.
     """

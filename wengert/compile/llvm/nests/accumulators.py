@@ -20,6 +20,7 @@ from wengert.compile.llvm.machine.lanes import Lanes, larger, of_values, where
 from wengert.compile.llvm.machine.memory import blend, folded, splat
 from wengert.compile.llvm.machine.scratch import Variable
 from wengert.compile.llvm.machine.values import B, V, element, like, mask, number, wide
+from wengert.compile.llvm.nests.products import CONTRACT
 from wengert.compile.plan.kernel import Reduce
 
 FLOAT32 = np.dtype(np.float32)
@@ -28,10 +29,6 @@ INT8, INT32, INT64 = map(np.dtype, (np.int8, np.int32, np.int64))
 
 BLOCK = 128
 """Steps of a sum of floats after which the accumulators are emptied into those of float64."""
-
-
-CONTRACT = "contract"
-"""Says of a product and of a sum that both may be one instruction, which rounds once."""
 
 
 def combined(b: B, name: str, dtype: np.dtype, x: Any, y: Any) -> Any:

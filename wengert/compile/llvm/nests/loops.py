@@ -1,7 +1,7 @@
-"""Machine code of kernels: the loops of a `Kernel` as LLVM IR, with vectors written out.
+"""The loops of a nest as LLVM IR, with vectors written out.
 
-`define` adds a function to a module. How the loops run is decided before, as data: `schedule.py`
-orders them, `phases.py` says when each operation is computed. Here they are written down: one loop
+How the loops run is decided before, as data: `schedule.py` orders them, `phases.py` says when each
+operation is computed. Here they are written down: one loop
 is taken in blocks of several vectors, with one last block for what remains, whose last vector is
 partly active. A value that is the same for all lanes stays a scalar, computed outside the loops it
 does not depend on.
@@ -10,9 +10,8 @@ does not depend on.
 from __future__ import annotations
 
 import functools
-import hashlib
 import operator
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,13 +22,10 @@ from wengert.compile.llvm.elementary import math as series
 from wengert.compile.llvm.elementary.casts import FLOAT32, cast
 from wengert.compile.llvm.elementary.division import Inverse
 from wengert.compile.llvm.elementary.scalars import apply, identity
-from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.control import counting
 from wengert.compile.llvm.machine.lanes import Lanes, where
 from wengert.compile.llvm.machine.memory import (
-    PART,
     blend,
-    fence,
     folded,
     gather,
     lane,
@@ -46,7 +42,6 @@ from wengert.compile.llvm.machine.turning import columns_of
 from wengert.compile.llvm.machine.values import (
     I64,
     INTP,
-    POINTER,
     B,
     V,
     element,
@@ -56,7 +51,6 @@ from wengert.compile.llvm.machine.values import (
 )
 from wengert.compile.llvm.nests.accumulators import (
     BLOCK,
-    CONTRACT,
     Accumulator,
     Position,
     RunningMaximum,
@@ -64,117 +58,34 @@ from wengert.compile.llvm.nests.accumulators import (
 )
 from wengert.compile.llvm.nests.neighbours import Window, neighbours, read_together, write_together
 from wengert.compile.llvm.nests.phases import Phases
+from wengert.compile.llvm.nests.products import CONTRACT, products_summed, sums_of_products
+from wengert.compile.llvm.nests.scatters import Copies, places
 from wengert.compile.llvm.nests.schedule import (
     Nest,
     Phase,
     arguments,
-    arrange,
     cost,
     dtype_of,
-    products_summed,
 )
 from wengert.compile.llvm.nests.streams import Stream, falling
-from wengert.compile.llvm.nests.traffic import AHEAD, from_afar, past_caches
+from wengert.compile.llvm.nests.tables import Table, is_short
+from wengert.compile.llvm.nests.traffic import AHEAD, from_afar
 from wengert.compile.plan.kernel import (
     LINE,
     Access,
     Apply,
     Const,
     Index,
-    Kernel,
     Load,
     Reduce,
     Store,
 )
 
-_INLINE = 160
-"""A function of no more instructions becomes part of its caller."""
-
 _UNROLL = 100
 """Loops are written out if that makes no more instructions than about this."""
 
 
-def define(module: ir.Module, kernel: Kernel, lanes_bytes: int = 64) -> ir.Function:
-    """The function of a kernel in a module, of one address per buffer."""
-    content = f"{lanes_bytes} {kernel!r}"
-    name = "loops." + hashlib.blake2b(content.encode(), digest_size=12).hexdigest()
-    known = module.globals.get(name)
-    if known is not None:
-        return known
-    kind = ir.FunctionType(ir.VoidType(), [POINTER] * len(kernel.buffers))
-    function = ir.Function(module, kind, name)
-    try:
-        _fill(function, kernel, lanes_bytes)
-    except BaseException:  # what is not supported leaves nothing behind
-        del module.globals[name]
-        raise
-    return function
-
-
-def _fill(function: ir.Function, kernel: Kernel, lanes_bytes: int) -> None:
-    function.linkage = "internal"
-    function.attributes.add("nounwind")
-    b = ir.IRBuilder(function.append_basic_block("entry"))
-    body = b.append_basic_block("body")
-    b.branch(body)
-    b.position_at_end(body)
-    _emit(b, kernel, list(function.args), lanes_bytes)
-    b.ret_void()
-    if sum(len(block.instructions) for block in function.blocks) <= _INLINE:
-        function.attributes.add("alwaysinline")
-
-
-def _emit(b: B, kernel: Kernel, bases: list[V], lanes_bytes: int) -> None:
-    nest = arrange(kernel, lanes_bytes)
-    for op in nest.operations:
-        if isinstance(op, Store) and op.combine and not (op.onto or op.access.indices):
-            _emit(b, _start(nest, op), bases, lanes_bytes)
-    if 0 in nest.extents[: nest.outer]:
-        return
-    fused = lanes_bytes > 16
-    past = (
-        past_caches(nest, kernel.parts)
-        if machine.host().triple.startswith("x86_64")
-        else frozenset()
-    )
-    if not past:
-        _NestWriter(b, nest, bases, fused, parts=kernel.parts).run()
-        return
-    with b.if_else(_are_aligned(b, nest, bases, past)) as (then, otherwise):
-        with then:
-            _NestWriter(b, nest, bases, fused, past, kernel.parts).run()
-            fence(b)
-        with otherwise:
-            _NestWriter(b, nest, bases, fused, parts=kernel.parts).run()
-
-
-def _are_aligned(b: B, nest: Nest, bases: list[V], stores: frozenset[int]) -> V:
-    """Whether what these stores write begins where memory can be written past the caches."""
-    together = Lanes(b, I64(0))
-    for access in (nest.operations[k].access for k in stores):  # type: ignore[union-attr]
-        begin = offset(b, bases[access.buffer], access.offset, nest.buffers[access.buffer])
-        together = together | Lanes(b, b.ptrtoint(begin, I64))
-    return (together & (PART - 1)).equals(0).value
-
-
-def _start(nest: Nest, accumulated: Store) -> Kernel:
-    """A kernel that writes what an accumulation begins with."""
-    dtype = dtype_of(accumulated, nest.operations)
-    access = accumulated.access
-    pairs = zip(nest.extents, access.strides, strict=True)
-    value: Any = identity(accumulated.combine, dtype)
-    if dtype.kind in "fc" and accumulated.combine == "add":
-        value = 0.0  # an empty sum
-    return Kernel(
-        extents=tuple(n if s else 1 for n, s in pairs),
-        outer=len(nest.extents),
-        stages=((Const(value, dtype), Store(access, 0)),),
-        buffers=nest.buffers,
-        written=(access.buffer,),
-    )
-
-
-class _NestWriter:
+class NestWriter:
     """Writes one nest at the builder's position."""
 
     def __init__(
@@ -200,11 +111,14 @@ class _NestWriter:
         self.in_lanes = self._used_in_lanes()
         self.divisors = self._used_as_divisors()
         self.terms = products_summed(nest.operations)
+        self.sums = sums_of_products(nest.operations)
         self.inverses: dict[int, Inverse] = {}
         self.tiles: dict[int, V] = {}  # by load: where a transposed square lies
         self.falling = falling(nest.operations)
         self.past = past  # stores that are not to be kept in the caches
         self.far = from_afar(nest, parts)
+        self.copies: dict[int, Copies] = {}  # by store: of the places that it adds to
+        self.tables: dict[int, Table] = {}  # by load: what it takes elements out of
         self.windows = neighbours(nest, self.plan.level)
         self.read: dict[int, list[V]] = {}  # by load: what was read together with another
         self.now: tuple[Collection[int], int, int] = ((), 0, 0)  # see `_is_now`
@@ -249,7 +163,26 @@ class _NestWriter:
             self._make_row_buffer(k)
         for k in sorted(self.nest.packed & self.plan.live):
             self.tiles[k] = self._room(self._dtype(k), self.lanes**2 * self.nest.jam)
+        for k in sorted(self.plan.live):
+            op = self.operations[k]
+            if isinstance(op, Store) and (count := self._copied(op)):
+                dtype = self.nest.buffers[op.access.buffer]
+                self.copies[k] = Copies(self.b, dtype, count, self.lanes)
+            if isinstance(op, Load) and self._in_lanes(op.access) and is_short(self.nest, op):
+                ((_, _, size),) = op.access.indices
+                at = self.pointers[op.access]
+                self.tables[k] = Table(self.b, op.dtype, at, size, self.lanes)
         self._outer(0)
+        for k, copies in self.copies.items():
+            copies.finish(self.pointers[self.operations[k].access])  # type: ignore[union-attr]
+
+    def _copied(self, op: Store) -> int:
+        """How many places a store adds to in copies for each lane."""
+        return places(self.nest, op) if self._in_lanes(op.access) else 0
+
+    def _in_lanes(self, access: Access) -> bool:
+        """Whether computed indices differ between lanes, all of them."""
+        return self.lanes > 0 and all(self.plan.wide[k] for k, _, _ in access.indices)
 
     def _make_row_buffer(self, number: int) -> None:
         dtype = self._dtype(number)
@@ -410,15 +343,28 @@ class _NestWriter:
         if inverse is not None:
             return [inverse.times(self.b, x) for x in self._vectors(op.args[0])]
         kinds = tuple(self._dtype(k) for k in op.args)
-        if self.plan.wide[number]:
-            rows = list(zip(*(self._vectors(k) for k in op.args), strict=True))
-        else:
-            rows = [tuple(self.values[k][0] for k in op.args)]
+        rows = self._operands(number, op.args)
         if number in self.terms:
             return [self.b.fmul(*args, flags=(CONTRACT,)) for args in rows]
         if number in self.falling:
             return [series.call(self.b, "falling_exp", *args) for args in rows]
+        if (summed := self.sums.get(number)) and self._at_once(
+            number, summed.product, *summed.factors
+        ):
+            return [summed.of(self.b, *args) for args in self._operands(number, summed.read)]
         return [apply(self.b, op.name, op.dtype, kinds, list(args)) for args in rows]
+
+    def _operands(self, number: int, args: Sequence[int]) -> list[tuple[Any, ...]]:
+        """What an operation reads, for each vector of the block if it is one of vectors."""
+        if self.plan.wide[number]:
+            return list(zip(*(self._vectors(k) for k in args), strict=True))
+        return [tuple(self.values[k][0] for k in args)]
+
+    def _at_once(self, number: int, product: int, *factors: int) -> bool:
+        """Whether a product is made in the same loop as the sum that reads it."""
+        level, wide = self.plan.level, self.plan.wide
+        here = level[product] == level[number] and wide[product] == wide[number]
+        return here and all(k in self.values for k in factors)
 
     def _divides(self, number: int, op: Apply) -> bool:
         return op.name in ("divide", "true_divide") and self.plan.wide[number]
@@ -467,6 +413,8 @@ class _NestWriter:
             pointer = offset(self.b, pointer, scalar, dtype)
         if not self.plan.wide[number]:
             return [load(self.b, pointer, dtype, 0, 0, 1)]
+        if number in self.tables and vectors is not None:
+            return list(map(self.tables[number].taken, vectors))
         values = []
         for u, active in enumerate(self.active):
             place = offset(self.b, pointer, u * self.lanes * step, dtype)
@@ -602,7 +550,10 @@ class _NestWriter:
         if scalar is not None:
             pointer = offset(self.b, pointer, scalar, dtype)
         combine = self._combining(op, dtype)
-        if vectors is not None:
+        if number in self.copies and vectors is not None:
+            for u, value in enumerate(self._vectors(op.arg)):
+                self.copies[number].add(vectors[u], value, self.active[u])
+        elif vectors is not None:
             for u, value in enumerate(self._vectors(op.arg)):
                 place = offset(self.b, pointer, u * self.lanes * step, dtype)
                 active = self.active[u]

@@ -23,7 +23,7 @@ from wengert.compile.llvm.machine.control import counting
 from wengert.compile.llvm.machine.functions import call, internal
 from wengert.compile.llvm.machine.scratch import stack
 from wengert.compile.llvm.machine.values import BYTE, I64, POINTER
-from wengert.compile.llvm.nests import loops, pieces
+from wengert.compile.llvm.nests import kernels, pieces
 from wengert.compile.llvm.nests.schedule import cost
 from wengert.compile.plan.kernel import LINE, Access, Index, Kernel, Load, Operation, Reduce, Store
 from wengert.compile.plan.plan import Multiply
@@ -220,10 +220,10 @@ def _define_pieces(
             if number == 2 and whole.doubt is not None:
                 holds = b.load(bases[whole.doubt], typ=BYTE, align=1)
                 with b.if_then(b.icmp_unsigned("==", holds, BYTE(0)), likely=False):
-                    b.call(loops.define(module, kernel, machine.vector_bytes()), given)
+                    b.call(kernels.define(module, kernel, machine.vector_bytes()), given)
                     b.ret_void()
             if last is None:
-                b.call(loops.define(module, step, machine.vector_bytes()), bases)
+                b.call(kernels.define(module, step, machine.vector_bytes()), bases)
             else:
                 _share(b, *_work(module, by_pieces(step, last)), bases, alone)
 
@@ -246,7 +246,7 @@ def _once(
 def _work(module: ir.Module, parts: Parts) -> tuple[ir.Function, int]:
     """A function that does one part (`threads.WORK`), and how many there are."""
     lanes = machine.vector_bytes()
-    part, last = (loops.define(module, kernel, lanes) for kernel in parts[1:])
+    part, last = (kernels.define(module, kernel, lanes) for kernel in parts[1:])
     return _task(module, parts.cut, part, last), parts.cut.parts
 
 

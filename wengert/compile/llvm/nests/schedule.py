@@ -137,22 +137,6 @@ def dtype_of(op: Operation, operations: Sequence[Operation]) -> np.dtype:
     return dtype_of(operations[op.arg], operations) if isinstance(op, Store) else op.dtype
 
 
-def products_summed(operations: Sequence[Operation]) -> set[int]:
-    """The products of floats that are added up as they are."""
-    summed = {
-        op.arg
-        for op in operations
-        if (isinstance(op, Reduce) and op.name == "add")
-        or (isinstance(op, Store) and op.combine == "add")
-    }
-
-    def is_product(op: Operation) -> bool:
-        multiplies = isinstance(op, Apply) and op.name == "multiply"
-        return multiplies and dtype_of(op, operations) in (np.float32, np.float64)
-
-    return {k for k in summed if is_product(operations[k])}
-
-
 def cost(op: Operation) -> float:
     """Roughly how many instructions an operation takes."""
     if isinstance(op, Load):

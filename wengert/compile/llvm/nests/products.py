@@ -1,0 +1,78 @@
+"""Products that are rounded together with the sum that they are a part of, by one instruction.
+
+A difference of two products is no such sum: a b - c d stays zero where both are equal, so the root
+of a discriminant, and the cross product of parallel vectors, are what they are with NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.compile.llvm.machine.lanes import mad, of_values
+from wengert.compile.llvm.machine.values import B
+from wengert.compile.llvm.nests.schedule import dtype_of
+from wengert.compile.plan.kernel import Apply, Operation, Reduce, Store
+
+CONTRACT = "contract"
+"""Says of a product and of a sum that both may be one instruction, which rounds once."""
+
+
+def products_summed(operations: Sequence[Operation]) -> set[int]:
+    """The products of floats that are added up as they are."""
+    summed = {
+        op.arg
+        for op in operations
+        if (isinstance(op, Reduce) and op.name == "add")
+        or (isinstance(op, Store) and op.combine == "add")
+    }
+    return {k for k in summed if _is_product(k, operations)}
+
+
+class Sum(NamedTuple):
+    """A sum of a product and something else: (a b + c), (c - a b) or (a b - c)."""
+
+    product: int
+    factors: tuple[int, int]
+    other: int
+    signs: tuple[int, int]
+    """Of the product, and of the other."""
+
+    @property
+    def read(self) -> tuple[int, int, int]:
+        return *self.factors, self.other
+
+    def of(self, b: B, *args: Any) -> Any:
+        """The value, of those that it reads."""
+        x, y, z = (of_values(b, arg) for arg in args)
+        return mad(x if self.signs[0] > 0 else -x, y, z if self.signs[1] > 0 else -z).value
+
+
+def sums_of_products(operations: Sequence[Operation]) -> dict[int, Sum]:
+    """The sums of floats of which one part is a product, by number."""
+    return {k: x for k, op in enumerate(operations) if (x := _sum(op, operations))}
+
+
+def _sum(op: Operation, operations: Sequence[Operation]) -> Sum | None:
+    if not isinstance(op, Apply) or op.name not in ("add", "subtract"):
+        return None
+    products = [k for k in op.args if _is_product(k, operations)]
+    alike = all(dtype_of(operations[k], operations) == op.dtype for k in op.args)
+    if not products or not alike or (op.name == "subtract" and len(products) == 2):
+        return None
+    last = max(products)  # the other one may be known by then
+    place = op.args.index(last)
+    product = operations[last]
+    assert isinstance(product, Apply)
+    a, b = product.args
+    second = -1 if op.name == "subtract" else 1
+    signs = (1, second) if place == 0 else (second, 1)
+    return Sum(last, (a, b), op.args[1 - place], signs)
+
+
+def _is_product(k: int, operations: Sequence[Operation]) -> bool:
+    op = operations[k]
+    multiplies = isinstance(op, Apply) and op.name == "multiply"
+    return multiplies and dtype_of(op, operations) in (np.float32, np.float64)
