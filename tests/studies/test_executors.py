@@ -4,6 +4,7 @@ import contextlib
 import functools
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -24,6 +25,8 @@ import wengert as wg
 from tests.studies import fits
 from wengert import studies
 from wengert.errors import StudyError
+from wengert.studies import lent
+from wengert.studies.rows import parameters
 
 ONE_BY_ONE = {"vmap": False, "compile": False}
 
@@ -51,6 +54,52 @@ def test_processes_give_what_this_process_gives(processes):
 def test_results_come_as_they_are_ready(processes):
     given = studies.as_completed(fits.square, wg.arange(9.0), executor=processes, **ONE_BY_ONE)
     assert sorted((k, y.item()) for k, y in given) == [(k, k * k) for k in range(9)]
+
+
+class Counting(ThreadPoolExecutor):
+    """Counts the rows of each call."""
+
+    def submit(self, fn, /, *args):
+        self.counts = [*getattr(self, "counts", ()), len(args[1])]
+        return super().submit(fn, *args)
+
+
+def test_batches_that_take_no_time_go_out_together_unless_their_size_was_given():
+    # Each message took a millisecond, and a batch of small fits less than half of that.
+    x = np.arange(6400.0)
+    for batch in (None, 100):
+        with Counting(2) as executor:
+            found = studies.map(fits.square, x, executor=executor, batch=batch)
+        assert np.array_equal(found, x * x)
+        assert (max(executor.counts) > 100) == (batch is None)
+        assert (len(executor.counts) == 64) == (batch is not None)
+        assert sum(executor.counts) == 6400
+
+
+def test_rows_that_workers_share_are_what_is_sent_elsewhere(processes, monkeypatch):
+    n = 7
+    rows = {
+        "of no size": np.zeros((n, 0)),
+        "numbers": wg.arange(n, dtype=wg.float32),
+        "matrices": np.random.default_rng(0).standard_normal((n, 2, 3)),
+        "truth": np.arange(n) % 2 == 0,
+    }
+    lent_ = lent.lent(parameters(rows))
+    assert lent_ is None or (lent.FOLDER / lent_.name).exists()
+    if lent_ is not None:
+        for numbers in (np.arange(2, 5), np.array([5, 1]), np.array([3])):
+            there = pickle.loads(pickle.dumps(lent_.part(numbers))).rows()
+            expected = parameters(rows).taken(numbers)
+            assert there.tensors == expected.tensors
+            for mine, theirs in zip(there.arrays, expected.arrays, strict=True):
+                np.testing.assert_array_equal(mine, theirs)
+                assert mine.flags.writeable
+        lent_.close()
+        assert not (lent.FOLDER / lent_.name).exists()
+    full = lambda *_: (_ for _ in ()).throw(OSError("full"))
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    assert lent.lent(parameters(rows)) is None
+    assert studies.map(fits.square, np.arange(3.0), executor=processes).tolist() == [0, 1, 4]
 
 
 def test_an_error_in_a_worker_names_the_row(processes, tmp_path):
@@ -166,13 +215,13 @@ class Losing(Executor):
     """Runs calls at once, but loses those of some rows, and goes on or is broken as a whole."""
 
     def __init__(self, lost, goes_on):
-        self.lost, self.goes_on, self.broken, self.sizes = lost, goes_on, False, []
+        self.lost, self.goes_on, self.broken, self.calls = lost, goes_on, False, []
 
     def submit(self, fn, /, *args, **kwargs):
-        row = int(args[1].arrays[0][0])
+        rows = args[1].arrays[0].astype(int).tolist()
         future = Future()
-        self.sizes.append(row)
-        if self.broken or row in self.lost:
+        self.calls.append(rows)
+        if self.broken or self.lost.intersection(rows):
             self.broken = not self.goes_on
             future.set_exception(BrokenExecutor("a worker is gone"))
         else:
@@ -190,7 +239,7 @@ def test_a_batch_that_kills_each_worker_is_given_up_and_named(tmp_path):
 
     with pytest.raises(StudyError, match=r"row 5: 3 workers were lost with this batch") as caught:
         studies.map(fits.square, np.arange(8.0), executor=make, file=path, **ONE_BY_ONE)
-    assert made[-1].sizes[-1] == 5  # alone, so that no other batch is blamed
+    assert made[-1].calls[-1] == [5]  # alone, so that no other batch is blamed
     done = wg.load(path)["done"]
     assert not done[5]
     assert f"{done.sum()} of 8 rows" in caught.value.__notes__[-1]

@@ -16,6 +16,8 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future,
 from dataclasses import dataclass
 from typing import Any
 
+from wengert.studies.lent import lent
+from wengert.studies.rows import Rows
 from wengert.studies.work import Job, run
 
 LOST = (BrokenExecutor, CancelledError)
@@ -65,20 +67,22 @@ def _end_broken_pool(pool: Any) -> bool:
 class Kind:
     """How many calls run at once, how the job gets to workers, and what goes on after a loss.
 
-    `end_broken` ends what is left of an executor that broke, and says whether it did.
+    `end_broken` ends what is left of an executor that broke, and says whether it did. Workers that
+    are `near` are processes of this machine.
     """
 
     size: Callable[[Any], int | None] = _none
     packed: Callable[[Job], bytes] | None = pickle.dumps
     another: Callable[[Any], Any] = _none
     end_broken: Callable[[Any], bool | None] = _none
+    near: bool = False
 
 
 KINDS = {
     "concurrent.futures._base.Executor": Kind(),
     "concurrent.futures.thread.ThreadPoolExecutor": Kind(lambda e: e._max_workers, packed=None),
     "concurrent.futures.process.ProcessPoolExecutor": Kind(
-        lambda e: e._max_workers, another=_processes, end_broken=_end_broken_pool
+        lambda e: e._max_workers, another=_processes, end_broken=_end_broken_pool, near=True
     ),
     "mpi4py.futures.pool.MPIPoolExecutor": Kind(lambda e: e.num_workers),
     "distributed.cfexecutor.ClientExecutor": Kind(
@@ -146,7 +150,7 @@ def _called(fn: Any, args: Any, kwargs: Any) -> Any:
 class Crew:
     """The executor of one study: it is replaced where it breaks, and closed if it was made here."""
 
-    def __init__(self, executor: Any, job: Job) -> None:
+    def __init__(self, executor: Any, job: Job, parameters: Rows) -> None:
         if executor is None:
             executor = Here()
         elif not hasattr(executor, "submit") and not callable(executor):
@@ -160,6 +164,8 @@ class Crew:
         self.made = [] if self.make is None else [self.executor]
         self.kind = kind_of(self.executor)
         self.generation = 0
+        self.parameters = parameters
+        self.lent = lent(parameters) if self.kind.near else None
         self.job = job if self.kind.packed is None else _packed(job, self.kind.packed)
 
     @property
@@ -169,9 +175,10 @@ class Crew:
             return 1
         return 2 * (self.kind.size(self.executor) or os.cpu_count() or 1)
 
-    def submit(self, *args: Any) -> Future[Any]:
-        call = (self.job,) if isinstance(self.job, Job) else (run, self.job)
-        future = self.executor.submit(*call, *args)
+    def submit(self, numbers: Any, size: int) -> Future[Any]:
+        """Begin with the rows of these numbers, of which `size` are run at once."""
+        given = self.parameters.taken(numbers) if self.lent is None else self.lent.part(numbers)
+        future = self.executor.submit(run, self.job, given, size)
         if self.kind.end_broken(self.executor):  # perhaps before it had this call
             raise BrokenExecutor("a worker was lost while the executor took a call")
         return future
@@ -192,6 +199,8 @@ class Crew:
         self.kind.end_broken(self.executor)
         for executor in self.made:
             executor.shutdown(cancel_futures=True)
+        if self.lent is not None:
+            self.lent.close()
 
 
 def _packed(job: Job, packed: Callable[[Job], bytes]) -> bytes:

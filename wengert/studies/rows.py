@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +80,17 @@ def collected(results: list[Any], function: Any) -> Any:
     return rebuild(form.tree, stacked([leaves for leaves, _ in parts], False))
 
 
+def joined(parts: list[Rows], function: Any) -> Rows:
+    """Results one after the other; StateError if they differ in form."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    for other in parts[1:]:
+        checked(other, first, function)
+    columns = zip(*[part.arrays for part in parts], strict=True)
+    return Rows(first.tree, [np.concatenate(column) for column in columns], first.tensors)
+
+
 def checked(results: Rows, like: Rows | None, function: Any) -> Rows:
     """Results whose leaves are numbers, in the form of those before; TypeError, StateError."""
     for at, x in zip(paths(results.tree), results.arrays, strict=True):
@@ -109,17 +119,18 @@ class Batch:
     rows: np.ndarray[Any, Any]
     losses: int = 0
 
+    def parts(self, size: int) -> list[Batch]:
+        """Batches of its rows, so many in each."""
+        return [
+            Batch(self.rows[start : start + size], self.losses)
+            for start in range(0, len(self.rows), size)
+        ]
+
     def __str__(self) -> str:
         first, last = self.rows[0], self.rows[-1]
         return f"row {first}" if first == last else f"rows {first} to {last}"
 
 
-def batches(open_rows: Any, size: int) -> Iterator[Batch]:
-    """The rows that are not finished, so many at a time."""
-    for start in range(0, len(open_rows), size):
-        yield Batch(open_rows[start : start + size])
-
-
 def padded(rows: Any, size: int) -> Any:
-    """As many rows as every batch has, the last repeated: one shape is compiled, and no second."""
-    return np.concatenate([rows, np.repeat(rows[-1:], size - len(rows))])
+    """Rows, the last repeated until `size` divides them: one shape is compiled, and no second."""
+    return np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % size)])

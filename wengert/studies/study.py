@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -13,13 +14,16 @@ import numpy as np
 from wengert.errors import StudyError
 from wengert.studies.executors import LOST, Crew
 from wengert.studies.kept import Kept, identity
-from wengert.studies.rows import Batch, Rows, batches, padded
+from wengert.studies.rows import Batch, Rows
 from wengert.studies.rows import parameters as rows_of
-from wengert.studies.work import Job
+from wengert.studies.work import WITHIN, Job
 from wengert.utils.training import bar
 
 PARTS = 64
 """A study is cut into about so many batches, if nothing is said."""
+
+MOMENT = 0.02
+"""Batches that take fewer seconds go out together, if nothing is said: a message takes some."""
 
 PATIENCE = 3
 """A batch is given up when so many workers were lost with it, the last with it alone."""
@@ -42,9 +46,10 @@ def map(
         map(f, {"a": a, "b": b})  ->  [f({"a": a[0], "b": b[0]}), f({"a": a[1], "b": b[1]}), ...]
 
     `parameters` is a container of arrays or tensors, (n, ...), with a row for each call. Rows go
-    out in batches of `batch` (by default n/64), which `wg.vmap` runs at once, in one compiled
-    function: f decides nothing by numbers then (but `wg.where`, `wg.cond`). With `vmap=False` f is
-    compiled and called for one row after the other, with `compile=False` it is not compiled.
+    out in batches of `batch` (by default n/64, and several together where they take no time), which
+    `wg.vmap` runs at once, in one compiled function: f decides nothing by numbers then (but
+    `wg.where`, `wg.cond`). With `vmap=False` f is compiled and called for one row after the other,
+    with `compile=False` it is not compiled.
 
     `executor` runs the batches: None this process, else an executor of `concurrent.futures` or what
     has its `submit`: `ProcessPoolExecutor()`, `mpi4py.futures.MPIPoolExecutor()`, Dask's
@@ -116,16 +121,19 @@ class Study:
         if type(self.size) is not int or self.size < 1:
             raise ValueError(f"studies.map: batch should be a number of rows, not {batch!r}")
         self.job, self.executor = Job(f, vmap, compile), executor
-        self.pads, self.progress, self.timeout = vmap, progress, timeout
+        self.progress, self.timeout = progress, timeout
         study = None if file is None else identity(f, self.parameters)
         self.kept = Kept(count, file, study)
+        self.joins = batch is None
+        self.seconds = math.inf
+        """What a row takes, at least: the first ones of a worker wait for machine code."""
 
     def run(self, keeps: bool = True) -> Iterator[tuple[Any, Rows]]:
         """The rows and results of each batch, when it is finished."""
-        waiting = deque(batches(np.flatnonzero(~self.kept.done), self.size))
+        waiting = deque(Batch(np.flatnonzero(~self.kept.done)).parts(self.size))
         if not waiting:
             return
-        crew = Crew(self.executor, self.job)
+        crew = Crew(self.executor, self.job, self.parameters)
         with self._shown() as show, contextlib.closing(self._finished(crew, waiting)) as finished:
             try:
                 for batch, results in finished:
@@ -141,12 +149,11 @@ class Study:
                 crew.close()
 
     def _finished(self, crew: Crew, waiting: deque[Batch]) -> Generator[tuple[Batch, Rows]]:
-        running: dict[Future[Rows], tuple[Batch, int]] = {}
+        running: dict[Future[Any], tuple[Batch, int]] = {}
         try:
             while waiting or running:
                 while waiting and _fits(waiting[0], running, crew.ahead):
-                    batch = waiting.popleft()
-                    self._submit(crew, batch, running)
+                    self._submit(crew, self._next(waiting, crew.ahead), running)
                 done, _ = wait(running, self.timeout, FIRST_COMPLETED)
                 if not done:
                     raise StudyError(
@@ -157,22 +164,36 @@ class Study:
                     batch, generation = running.pop(future)
                     if lost := _lost(future):
                         self._again(crew, batch, generation, lost)
-                        waiting.appendleft(batch)
+                        waiting.extendleft(reversed(batch.parts(self.size)))
                         continue
-                    yield batch, _result(future, batch)
+                    results, seconds = _result(future, batch)
+                    self.seconds = min(self.seconds, seconds / len(batch.rows))
+                    yield batch, results
         finally:
             for future in running:
                 future.cancel()
 
+    def _next(self, waiting: deque[Batch], ahead: int) -> Batch:
+        """The batch that goes out next: several together, where one is done in less than a moment.
+
+        Towards the end fewer, or some workers would have nothing to do while others have much.
+        """
+        batch = waiting.popleft()
+        if batch.losses or not self.joins or ahead == 1:
+            return batch
+        most = int(MOMENT / max(self.seconds, 1e-9) / self.size)
+        fair = max(len(waiting) // ahead, most // 10)
+        some = [waiting.popleft() for _ in range(min(most, fair, len(waiting)))]
+        return Batch(np.concatenate([one.rows for one in (batch, *some)])) if some else batch
+
     def _submit(self, crew: Crew, batch: Batch, running: dict[Any, Any]) -> None:
-        rows = padded(batch.rows, self.size) if self.pads else batch.rows
         try:
-            future = crew.submit(self.parameters.taken(rows), len(batch.rows))
+            future = crew.submit(batch.rows, self.size)
         except LOST as error:  # it broke since the last look at it
             future = Future()
             future.set_exception(error)
         except Exception as error:
-            error.add_note(f"in {batch} of the study")
+            _tell(error, batch)
             raise
         running[future] = batch, crew.generation
 
@@ -218,19 +239,25 @@ def _fits(batch: Batch, running: dict[Any, tuple[Batch, int]], ahead: int) -> bo
     return len(running) < ahead
 
 
-def _lost(future: Future[Rows]) -> BaseException | None:
+def _lost(future: Future[Any]) -> BaseException | None:
     if future.cancelled():
         return LOST[1]()
     error = future.exception()
     return error if isinstance(error, LOST) else None
 
 
-def _result(future: Future[Rows], batch: Batch) -> Rows:
+def _result(future: Future[Any], batch: Batch) -> tuple[Rows, float]:
     try:
         return future.result()
     except Exception as error:
-        error.add_note(f"in {batch} of the study")
+        _tell(error, batch)
         raise
+
+
+def _tell(error: Exception, batch: Batch) -> None:
+    """Say with an error in which rows it was raised."""
+    within = error.__dict__.pop(WITHIN, slice(None))
+    error.add_note(f"in {Batch(batch.rows[within])} of the study")
 
 
 def _listed(running: dict[Any, tuple[Batch, int]]) -> str:

@@ -6,14 +6,23 @@ and the others wait for that, or find it when they join later.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import pickle
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from wengert.errors import BatchingError
-from wengert.studies.rows import Rows, checked, collected
+from wengert.studies.lent import Part
+from wengert.studies.rows import Rows, checked, collected, joined, padded
 from wengert.transforms.vmap import vmap
+
+WITHIN = "_rows_of_batch"
+"""The attribute of an error that says by which rows of its batch it was raised."""
 
 
 @dataclass(frozen=True)
@@ -34,28 +43,39 @@ class Job:
         mapped = vmap(eager) if self.vmap else eager
         return compile(mapped) if self.compile or eager is not f else mapped
 
-    def __call__(self, batch: Rows, count: int) -> Rows:
-        """The results of the first `count` rows of a batch."""
-        f = self.function
-        if self.vmap:
-            results = Rows.of(self.rows(batch)).taken(slice(count))
-        else:
-            results = Rows.of(collected([self.row(batch, k) for k in range(count)], f))
-        return checked(results, None, f)
+    def __call__(self, batch: Rows, size: int) -> Rows:
+        """The results of a batch, of which `size` rows are run at once."""
+        f, count = self.function, len(batch)
+        if not self.vmap:
+            rows = collected([self.row(batch, k) for k in range(count)], f)
+            return checked(Rows.of(rows), None, f)
+        if count % size:
+            batch = batch.taken(padded(np.arange(count), size))
+        parts = [checked(self.rows(batch, k, size), None, f) for k in range(0, count, size)]
+        return joined(parts, f).taken(slice(count))
 
-    def rows(self, batch: Rows) -> Any:
-        try:
-            return self.ready(batch.value())
-        except BatchingError as error:
-            error.add_note("studies.map(..., vmap=False) calls the function for one row at a time.")
-            raise
+    def rows(self, batch: Rows, start: int, size: int) -> Rows:
+        with _within(start, start + size):
+            try:
+                return Rows.of(self.ready(batch.taken(slice(start, start + size)).value()))
+            except BatchingError as error:
+                told = "studies.map(..., vmap=False) calls the function for one row at a time."
+                error.add_note(told)
+                raise
 
     def row(self, batch: Rows, k: int) -> Any:
-        try:
+        with _within(k, k + 1):
             return self.ready(batch.row(k))
-        except Exception as error:
-            error.add_note(f"(in row {k} of its batch)")
-            raise
+
+
+@contextlib.contextmanager
+def _within(start: int, stop: int) -> Iterator[None]:
+    """Tell with an error by which rows of its batch it was raised."""
+    try:
+        yield
+    except Exception as error:
+        error.__dict__[WITHIN] = slice(start, stop)
+        raise
 
 
 @functools.lru_cache(maxsize=4)
@@ -63,6 +83,12 @@ def _unpacked(job: bytes) -> Job:
     return pickle.loads(job)
 
 
-def run(job: bytes, batch: Rows, count: int) -> Rows:
-    """What is submitted to an executor: the job, as it was packed once, and one batch of it."""
-    return _unpacked(job)(batch, count)
+def run(job: bytes | Job, given: Rows | Part, size: int) -> tuple[Rows, float]:
+    """What is submitted to an executor: the job, as it was packed once, and one batch of it.
+
+    It gives the results, and the seconds that they took.
+    """
+    start = time.perf_counter()
+    batch = given if isinstance(given, Rows) else given.rows()
+    results = (_unpacked(job) if isinstance(job, bytes) else job)(batch, size)
+    return results, time.perf_counter() - start
