@@ -402,3 +402,37 @@ def test_of_several_results_without_a_derivative_each_says_why():
         a, b = compiled(w)
         with pytest.raises(ModifiedError):
             (a.sum() + b.sum()).backward()
+
+
+TAKING = {
+    "a row": lambda x: x * x,
+    "a number": lambda x: (x * x).sum(),
+    "two results": lambda x: (x * x.sum(), x.prod()),
+    "random numbers": lambda x: wg.nn.functional.dropout(x, 0.5) + x,
+    "a write": lambda x: WRITTEN.add_(1) * x,
+}
+WRITTEN = wg.ones(2)
+
+
+@pytest.mark.parametrize("name", TAKING)
+def test_a_batch_of_cotangents_goes_through_the_program_one_by_one(name):
+    # Machine code asked the batch for its numbers: a BatchingError.
+    def gradients(function):
+        wg.manual_seed(0)
+        WRITTEN.fill_(1.0)
+        for _ in range(3):
+            x = wg.tensor([1.0, 2.0], requires_grad=True)
+            results = function(x)
+            results = results if isinstance(results, tuple) else (results,)
+            gs = [wg.stack([wg.ones_like(y), wg.zeros_like(y), y.detach()]) for y in results]
+            (g,) = wg.autograd.grad(results, x, gs, is_grads_batched=True)
+        return g.tolist()
+
+    assert gradients(wg.compile(TAKING[name])) == gradients(TAKING[name])
+
+
+def test_the_jacobian_of_a_compiled_function_is_found_where_no_history_is_kept():
+    cube = wg.compile(lambda x: x**3)
+    with wg.no_grad():
+        assert wg.func.jacrev(cube)(wg.ones(2)).tolist() == [[3.0, 0.0], [0.0, 3.0]]
+        assert wg.func.jacrev(wg.func.jacrev(cube))(wg.ones(2)).shape == (2, 2, 2)

@@ -502,6 +502,11 @@ def loop(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
     """The function of each example in turn; a function that writes does so in each."""
     if not getattr(function, "opaque", False):  # whoever said so knows
         tell(level, function)
+    return in_turn(level, function, args, kwargs)
+
+
+def in_turn(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
+    """The function of each example in turn, and the results as a batch."""
 
     def one(x: Any, i: int) -> Any:
         if at(x, level):

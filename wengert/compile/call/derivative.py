@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from wengert.arrays.batched.array import BatchedArray, in_turn
 from wengert.autograd import engine, saved
 from wengert.autograd.differentiate import grad
 from wengert.compile.trace.arguments import tracked
@@ -64,6 +65,9 @@ class CompiledBackward(Node):
 
     def pull(self, g: Any) -> Any:
         g = _whole(g) if self.outputs == 1 else [*map(_whole, self._full(g))]
+        for x in g if type(g) is list else [g]:
+            if type(x) is BatchedArray:
+                return in_turn(x.level, self.pull, [g], {})
         return self.owner.pull(self.saved, self, g)
 
     def settle(self, g: Any) -> bool:
