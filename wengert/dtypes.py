@@ -173,6 +173,10 @@ def result_type(*operands: Any) -> np.dtype[Any]:
     >>> result_type(np.ones(2, int64), 1.5)
     dtype('float32')
     """
+    if len(operands) == 2:  # most often of one dtype
+        a, b = operands
+        if type(a) is type(b) is np.ndarray and a.dtype is b.dtype:
+            return a.dtype
     best: list[np.dtype[Any] | None] = [None, None, None]
     for operand in operands:
         if hasattr(operand, "dtype") and not isinstance(operand, np.generic):

@@ -364,6 +364,29 @@ def view_of(
         out._origin = View.of(x, None, (record, args), creation)
 
 
+def views_of(
+    results: tuple[Tensor, ...], x: Tensor, pick: Any, record: Any, rest: tuple[Any, ...]
+) -> None:
+    """`view_of` for all outputs of a function, of which `pick` takes one."""
+    array, origin = x._array, x._origin
+    usual = type(array) is np.ndarray and not modes.special and not isinstance(origin, Mark)
+    base, parent = (origin.base, origin) if type(origin) is View else (x, None)
+    for slot, out in enumerate(results):
+        owner = getattr(out._array, "base", None)
+        if usual and owner is not None and (owner is array or owner is array.base):
+            view = View()
+            view.base = base
+            view.parent = parent
+            view.call = pick, (record, slot, *rest)
+            view.creation = "multi"
+            view.leaf = None
+            view.born = view.seen = tick()
+            out._origin = view
+            out._cell = x._cell or cell_of(x)
+        else:
+            view_of(out, x, pick, (record, slot, *rest), "multi")
+
+
 def shares(array: Any, other: Any) -> bool:
     """Whether two arrays look into the same memory."""
     if array is other:

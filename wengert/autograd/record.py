@@ -340,6 +340,9 @@ _REFUSALS = ValueError, TypeError
 # ---- functions of a sequence of arrays -----------------------------------------------------
 
 
+_TENSORS = {Tensor}
+
+
 def _sequence(rule: Rule) -> Recorder:
     """The recorder of a function whose argument is a list of arrays (concatenate, einsum)."""
     name = rule.sequence
@@ -354,10 +357,18 @@ def _sequence(rule: Rule) -> Recorder:
     def record(*args: Any, **kwargs: Any) -> Any:
         if kwargs or len(args) != count:
             args = tuple(rule.bind(*args, **kwargs).values())
-        items = uniform(list(args[place]))
+        items = list(args[place])
+        usual = not modes.special and {*map(type, items)} == _TENSORS
+        if usual:
+            arrays = [x._array for x in items]
+            dtype = arrays[0].dtype
+            usual = all(x.dtype is dtype for x in arrays)
+        if not usual:
+            items = uniform(items)
+            arrays = [x._array if isinstance(x, Tensor) else x for x in items]
+            dtype = dtypes.of(arrays[0]) if arrays else None
         before, after = args[:place], args[place + 1 :]
-        arrays = [x._array if isinstance(x, Tensor) else x for x in items]
-        if arrays and dtypes.is_half(dtypes.of(arrays[0])):
+        if dtype is not None and dtypes.is_half(dtype):
             array = rounded(function, *before, arrays, *after)
         else:
             array = function(*before, arrays, *after)
@@ -365,11 +376,14 @@ def _sequence(rule: Rule) -> Recorder:
         if modes.special and not may_record(out):
             operands = (*before, items, *after)
             return carried(record, rule, operands, out) if modes.pushing else out
-        edges = [current_node(x) if isinstance(x, Tensor) else None for x in items]
+        edges = [
+            (x._node if x._origin is None else current_node(x)) if isinstance(x, Tensor) else None
+            for x in items
+        ]
         if edges.count(None) < len(edges):
             node = node_type()
             node.begin(tuple(edges))
-            node.shapes = [np.shape(x) for x in arrays]
+            node.shapes = [x.shape if isinstance(x, np.ndarray) else np.shape(x) for x in arrays]
             node.call = dict(zip(settings, (*before, *after), strict=True))
             # Products are linear in each item: one is needed for the cotangents of the others.
             node.saved = tuple(items) if keeps and len(items) > 1 else ()

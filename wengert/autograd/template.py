@@ -64,6 +64,7 @@ from wengert.tensor import (
     may_record,
     settle,
     view_of,
+    views_of,
     wrap,
 )
 
@@ -196,12 +197,9 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None, more: Any = ()) 
 
     # Tensors of what came out; and of what they are views.
     if plan.several:
-        results = tuple([wrap(settle(item)) for item in array])
+        results = tuple([wrap(item if type(item) is ndarray else settle(item)) for item in array])
         if plan.view:
-            for slot, result in enumerate(results):
-                view_of(
-                    result, x, pick, (own.record, slot, *[given[n] for n in plan.rest]), "multi"
-                )
+            views_of(results, x, pick, own.record, (*[given[n] for n in plan.rest],))
         special = modes.special
     else:
         if not plan.settled and type(array) is not ndarray:

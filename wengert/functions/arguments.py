@@ -119,10 +119,17 @@ def operands_of(function: Function, count: int, args: Sequence[Any]) -> list[Any
             "one with wengert.tensor(...)."
         )
     tensors = [
-        x if i >= count and isinstance(x, (Number, np.bool_)) else _tensor(x, function, names, i)
+        x
+        if isinstance(x, Tensor) or (i >= count and isinstance(x, _PLAIN_NUMBERS))
+        else x
+        if i >= count and isinstance(x, (Number, np.bool_))
+        else _tensor(x, function, names, i)
         for i, x in enumerate(args[: count or 2])
     ]
     return [*tensors, *args[len(tensors) :]]
+
+
+_PLAIN_NUMBERS = (float, int, complex)  # asked first: an abstract class takes thrice as long
 
 
 def rounds(*args: Any) -> bool:

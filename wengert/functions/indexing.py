@@ -90,7 +90,11 @@ def _is_plain(index: tuple[Any, ...]) -> bool:
     for p in index:
         kind = type(p)
         if kind is slice:
-            if not (p.step is None and type(p.start) in _BOUND and type(p.stop) in _BOUND):
+            if not (
+                type(p.start) in _BOUND
+                and type(p.stop) in _BOUND
+                and (p.step is None or (type(p.step) is int and p.step > 0))
+            ):
                 return False
         elif p is Ellipsis:
             dots += 1
@@ -363,6 +367,8 @@ def _store(array: Any, index: Any, value: Any) -> None:
 
 def value_for(value: Any, x: Tensor) -> Tensor:
     """A value to be written into `x`, as a tensor of its dtype."""
+    if type(value) is float and x._array.dtype.kind == "f":
+        return wrap(np.asarray(value, x._array.dtype))
     value = value if isinstance(value, Tensor) else wrap(dtypes.native(np.asarray(value)))
     return cast(value, x._array.dtype)
 
@@ -387,6 +393,8 @@ def _put_recorded(old: Tensor, index: Any, value: Tensor) -> Tensor:
 def masked_fill(input: Any, mask: Any, value: Any) -> Tensor:
     """`input` with `value` where the mask holds."""
     input = tensor_of(input)
+    if type(mask) is Tensor and mask._array.dtype is dtypes.bool and type(value) is float:
+        return _where(mask, value_for(value, input), input)
     if array_of(mask).dtype not in (dtypes.bool, dtypes.uint8):
         raise RuntimeError(
             f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}"

@@ -295,9 +295,18 @@ def reversed_dims(input: Any) -> Tensor:
 def movedim(input: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """Dimensions moved to other places; the rest keep their order."""
     input = tensor_of(input)
-    source, destination = ([d] if isinstance(d, int) else list(d) for d in (source, destination))
     n = input.ndim
-    return _moveaxis(input, [one_dim(d, n) for d in source], [one_dim(d, n) for d in destination])
+    if type(source) is type(destination) is int and n:
+        order = [*range(n)]
+        order.insert(one_dim(destination, n), order.pop(one_dim(source, n)))
+        return _transpose(input, order)
+    source, destination = ([d] if isinstance(d, int) else list(d) for d in (source, destination))
+    source, destination = ([one_dim(d, n) for d in dims] for dims in (source, destination))
+    places = dict(zip(destination, source, strict=True))
+    if n < 2 or len(places) != len(source) or len({*source}) != len(source):
+        return _moveaxis(input, source, destination)  # which says what is wrong with them
+    rest = iter([d for d in range(n) if d not in source])
+    return _transpose(input, [places[d] if d in places else next(rest) for d in range(n)])
 
 
 moveaxis = movedim

@@ -38,6 +38,12 @@ def _two(function: Function, name: str, doc: str, tensors: int = 0) -> Function:
 
     @refuses(input="c", other="c")
     def apply(input: Any, other: Any) -> Tensor:
+        if (
+            type(input) is type(other) is Tensor
+            and input._array.dtype is other._array.dtype
+            and dtypes.is_inexact(input._array.dtype)
+        ):
+            return record(input, other)
         return record(*_pair(*operands_of(apply, tensors, (input, other))))
 
     return takes_out(called(apply, name, doc, __name__))

@@ -91,9 +91,15 @@ def _select(x: Any, index: Any) -> Any:
 
 
 def _slices(x: Any, index: Any) -> Any:
-    return x[index] if type(index) is slice else getitem.body(x, index)  # type: ignore[attr-defined]
+    if type(index) is slice:
+        return x[index]
+    # The ellipsis makes a lone element a view, as in `getitem`; None and numbers are taken there.
+    if type(index) is tuple and {*map(type, index)} == _SLICE and len(index) <= x.ndim:
+        return x[index]
+    return getitem.body(x, index)  # type: ignore[attr-defined]
 
 
+_SLICE = {slice}
 _ALL = (slice(None),) * 64  # no array has more dimensions
 
 

@@ -257,12 +257,29 @@ linear(flipped, flipped, name="Flip")
 
 
 @primitive
+@implemented
 def expand(x: Any, shape: Any) -> Any:
     """`x` repeated along dimensions of size 1, as a view; writable where nothing is repeated."""
     view = np.broadcast_to(x, shape)
     if isinstance(x, np.ndarray) and x.flags.writeable:
         view.flags.writeable = True
     return view
+
+
+def _in_the_open(x: Any) -> bool:
+    return (
+        loopable(x) and x.size > 0 and bool(x.ndim) and x.flags.c_contiguous and x.flags.writeable
+    )
+
+
+@way(expand, lambda x, shape: _in_the_open(x))
+def _expanded_memory(x: Any, shape: Any) -> Any:
+    extra, have = len(shape) - x.ndim, x.shape
+    strides = [
+        0 if m == 1 and n != 1 else stride
+        for m, n, stride in zip(have, shape[extra:], x.strides, strict=True)
+    ]
+    return np.ndarray(shape, x.dtype, x, 0, (*(0,) * extra, *strides))
 
 
 linear(expand, lambda g, x_shape: unbroadcast(g, x_shape), view=True)
@@ -278,13 +295,7 @@ def windows(x: Any, axis: int, size: int, step: int) -> Any:
     return views[(slice(None),) * (axis % x.ndim) + (slice(None, None, step),)]
 
 
-def _lies_open(x: Any, axis: int, size: int, step: int) -> bool:
-    return (
-        loopable(x) and x.size > 0 and bool(x.ndim) and x.flags.c_contiguous and x.flags.writeable
-    )
-
-
-@way(windows, _lies_open)
+@way(windows, lambda x, axis, size, step: _in_the_open(x))
 def _windows_of_memory(x: Any, axis: int, size: int, step: int) -> Any:
     shape, strides = list(x.shape), list(x.strides)
     shape[axis] = (shape[axis] - size) // step + 1
