@@ -67,6 +67,7 @@ class _Local(threading.local):
 
     def __init__(self) -> None:
         self.share = _Share()
+        self.key = id(self.share)
 
 
 THREAD = _Local()
@@ -137,15 +138,25 @@ class Mode:
 
     def __enter__(self) -> Self:
         thread = THREAD
-        before = enter(self._changed(thread.state))
-        self._entered = before, thread.state, self._entered
+        before = thread.state
+        entered = self._changed(before)
+        if before is DEFAULT and entered is NO_GRAD:  # most are this one: `enter`, without its calls
+            special.add(thread.key)
+            thread.state = entered
+        else:
+            enter(entered)
+            entered = thread.state
+        self._entered = before, entered, self._entered
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        scope = self._entered
-        assert scope is not None
-        before, entered, self._entered = scope
-        self._leave(before, entered)
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        thread = THREAD
+        before, entered, self._entered = self._entered  # type: ignore[misc]
+        if before is DEFAULT and entered is NO_GRAD is thread.state:
+            thread.state = before
+            special.discard(thread.key)
+        else:
+            self._leave(before, entered)
 
     def __call__(self, function: F) -> F:
         if inspect.isclass(function):
