@@ -479,7 +479,7 @@ def test_an_interrupt_while_a_mode_is_entered_or_left_is_not_counted_for_ever(mo
             pass
         finally:
             sys.settrace(None)
-        wg.set_grad_enabled(True)  # a scope that was never left
+        modes.enter(modes.DEFAULT)  # a scope that was never left
         with wg.no_grad():
             assert len(modes.special) == 1, instruction
         assert not modes.special, instruction
