@@ -20,6 +20,7 @@ BENCHMARKS = {
     "train": "training steps of GPT, CNN and LSTM, eager and compiled; optimizers, loaders",
     "transforms": "Jacobians, Hessians, vmap, and what derivatives cost",
     "sparse": "sparse Jacobians and Hessians",
+    "ranks": "sums and training steps of several processes, beside mpi4py, one process and PyTorch",
     "gradbench": "the twelve problems of GradBench, beside other tools and derivatives by hand",
 }
 

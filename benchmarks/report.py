@@ -27,7 +27,17 @@ VARIANTS = {
     "matmuls": ("matmuls", "matmuls transposed"),
     "memory": ("memory", "memory in C", "memory past caches"),
 }
-COLUMNS = ("PyTorch", "PyTorch fused", "autograd", "JAX", "NumPy", "C", "matmuls", "memory")
+COLUMNS = (
+    "mpi4py",
+    "PyTorch",
+    "PyTorch fused",
+    "autograd",
+    "JAX",
+    "NumPy",
+    "C",
+    "matmuls",
+    "memory",
+)
 COLUMNS += (
     "plain",
     "gradient",
@@ -38,6 +48,9 @@ COLUMNS += (
     "unguarded",
     "objective",
     "limit",
+    "alone",
+    "apart",
+    "work",
 )  # wengert itself, doing less or otherwise
 
 

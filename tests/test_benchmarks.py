@@ -31,6 +31,7 @@ from benchmarks import (
     operators,
     peers,
     plot,
+    ranks,
     report,
     resnet,
     running,
@@ -38,6 +39,7 @@ from benchmarks import (
     train,
 )
 from benchmarks.timing import Case, check_agreement
+from tests.distributed.processes import needs_mpi
 
 FOLDER = Path(__file__).resolve().parents[1]
 needs_a_compiler = pytest.mark.skipif(by_hand.find_compiler() is None, reason="no C compiler")
@@ -330,6 +332,15 @@ def test_sparse_matrices_agree_with_those_by_hand_and_with_dense_ones(monkeypatc
         check_agreement(sparse.sparse_case(modules, "section", "small", method, f, hand, small))
     torch = pytest.importorskip("torch")
     check_agreement(sparse.dense_case({"wengert": wg, "PyTorch": torch}))
+
+
+@needs_mpi
+@pytest.mark.sweep
+def test_processes_print_their_times():
+    times = ranks.processes(2, "sums", "1000", "True")
+    assert [len(samples) for samples in times.values()] == [5, 5]
+    trained = [ranks.processes(n, "training", "wengert", "together", "eager") for n in (1, 2)]
+    assert [len(times["seconds"]) for times in trained] == [30, 30]
 
 
 def test_operators_and_their_gradients_agree_with_pytorchs():

@@ -174,19 +174,18 @@ def measured(
     All start together, and the slowest rank counts; of the repeats the fastest one, since what
     slows one down is not the network.
     """
-    ranks = get_world_size(group)
-    measurements: list[tuple[float, int, float]] = []
-    for size in sizes:
-        x = wrap(np.zeros(max(1, size // 8)))
-        seconds = wrap(np.zeros(repeats))
-        for k in range(repeats):
+    arrays = [wrap(np.zeros(max(1, size // 8))) for size in sizes]
+    seconds = wrap(np.zeros((repeats, len(arrays))))
+    for row in seconds._array:  # of all sizes in turns: a machine that others use drifts
+        for k, x in enumerate(arrays):
+            all_reduce(x, group=group)  # whose memory the one before has taken from the caches
             barrier(group)
             start = time.perf_counter()
             all_reduce(x, group=group)
-            seconds._array[k] = time.perf_counter() - start
-        all_reduce(seconds, ReduceOp.MAX, group)
-        measurements.append((x._array.nbytes, ranks, float(seconds._array.min())))
-    return measurements
+            row[k] = time.perf_counter() - start
+    all_reduce(seconds, ReduceOp.MAX, group)
+    ranks, fastest = get_world_size(group), seconds._array.min(0, initial=np.inf)
+    return [(x._array.nbytes, ranks, float(t)) for x, t in zip(arrays, fastest, strict=True)]
 
 
 # ---- what a step takes --------------------------------------------------------------------------
