@@ -27,7 +27,9 @@ RNG = np.random.default_rng(0)
 
 
 @pytest.fixture(autouse=True)
-def number_of_threads():
+def number_of_threads(monkeypatch):
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")  # a BLAS with threads of its own is left larger products
     before = wg.get_num_threads()
     yield
     wg.set_num_threads(before)

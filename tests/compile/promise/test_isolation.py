@@ -358,14 +358,15 @@ def test_signals_at_any_time_of_a_trace_leave_all_as_it_was() -> None:
             if hits == 50:
                 break
             try:
-                signal.setitimer(signal.ITIMER_REAL, random.random() * duration + 1e-5)
-                capture()
-                signal.setitimer(signal.ITIMER_REAL, 0)
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, random.random() * duration + 1e-5)
+                    capture()
+                finally:  # else an error lets the alarm ring where nobody waits for it
+                    signal.setitimer(signal.ITIMER_REAL, 0)
             except KeyboardInterrupt:
                 hits += 1
             except TracingError as error:  # Python drops an interrupt of what a collection calls
                 assert "a collection of garbage runs where" in str(error)
-            signal.setitimer(signal.ITIMER_REAL, 0)
             assert [dict(vars(c)) for c in classes] == before
             assert not watch.CAPTURES and not modes.special and sys.getprofile() is None
             made = sum(map(bool, optimizer.state.values()))
@@ -418,14 +419,15 @@ def test_an_interrupt_that_the_traced_function_catches_is_none_of_its_ways(caugh
                 break
             f = made()
             try:
-                signal.setitimer(signal.ITIMER_REAL, random.random() * duration + 1e-5)
-                f(x)
-                signal.setitimer(signal.ITIMER_REAL, 0)
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, random.random() * duration + 1e-5)
+                    f(x)
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
             except KeyboardInterrupt:
                 hits += 1
             except wg.errors.TracingError as error:
                 assert "runs where a compiled function cannot see" in str(error), error
-            signal.setitimer(signal.ITIMER_REAL, 0)
             np.testing.assert_allclose(f(x).detach().numpy(), expected, rtol=1e-5)
         assert hits == 30, hits
         """
