@@ -37,8 +37,13 @@ class Fit(NamedTuple):
     fast: Loop | None
 
 
-def fit(groups: Groups, a: Group, b: Group, shared: Value | None) -> Fit | None:
-    """How two groups fit, or None; `shared` is a value that both read and neither makes."""
+Shared = tuple[Frame, Frame]
+"""The loops of two groups along the axes of something: a value that both read and neither makes, or
+an array that both write parts of."""
+
+
+def fit(groups: Groups, a: Group, b: Group, shared: Shared | None) -> Fit | None:
+    """How two groups fit, or None."""
     return _Pair(groups, a, b).fit(shared)
 
 
@@ -58,8 +63,8 @@ class _Pair:
         self.b = b
         self.match = Match()
 
-    def fit(self, shared: Value | None) -> Fit | None:
-        if shared is not None and not self._shares(shared):
+    def fit(self, shared: Shared | None) -> Fit | None:
+        if shared is not None and not self._shares(*shared):
             return None
         links = list(self._links())
         foreign = self._identify(links)
@@ -100,9 +105,8 @@ class _Pair:
                     return None
         return foreign
 
-    def _shares(self, shared: Value) -> bool:
-        """Identify the loops of two groups that read the same value, all of it in step."""
-        first, second = self.a.reads[shared][0], self.b.reads[shared][0]
+    def _shares(self, first: Frame, second: Frame) -> bool:
+        """Identify the loops of two groups along the same axes, all of them in step."""
         if any(x is None or y is None for x, y in zip(first, second, strict=True)):
             return False
         for group, frame in ((self.a, first), (self.b, second)):

@@ -9,19 +9,23 @@ that made what it reads, and with those that read the same large value, wherever
   a row is walked in the order of memory, and fits in cache or is little work (`fit.py`);
 - every statement runs either for each element or once per row, so nothing is computed twice;
 - no step outside the group lies between two in it (`Order`).
+
+Groups that write parts of one array which lie close to each other are merged in the same way.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 
-from wengert.compile.plan.fit import ROW, fit
+from wengert.compile.plan.fit import ROW, Shared, fit
 from wengert.compile.plan.groups import Group, Groups
-from wengert.compile.plan.loops import Frame, along, resolved
+from wengert.compile.plan.loops import Frame, along, new_frame, resolved
 from wengert.compile.plan.reads import operand_frames, own_frames, trace
 from wengert.compile.plan.roles import SEARCHES, Roles, axes_of
 from wengert.compile.program.bodies import bodies
 from wengert.compile.program.operations import check
+from wengert.compile.program.passes.copies import parts_within_lines
 from wengert.compile.program.program import Statement, Value
 
 MOST = 800
@@ -78,6 +82,8 @@ class _Grouping:
             node = groups.order.add(groups.makers(self.roles.sources(s)) | earlier)
             groups.nodes[s] = node
             self.acted |= dict.fromkeys(ways, node)
+            if role == "parts":
+                self._merge_makers(s)
             if role != "check":
                 self.phase += 1
 
@@ -117,9 +123,43 @@ class _Grouping:
         for value in [v for v in reads if v.size > 1]:
             for reader in list(dict.fromkeys(g.now for g in self.readers.get(value, ())))[-3:]:
                 other = reader.now  # which may be in this group by now
-                if other is not group and self._gains(other, group, None):
-                    group = self._merge(other, group, value)
+                if other is group or not self._near(other, group):
+                    continue
+                if self._gains(other, group, None):
+                    frames = other.reads[value][0], group.reads[value][0]
+                    group = self._merge(other, group, frames)
         return group
+
+    def _merge_makers(self, s: Statement) -> None:
+        """Merge the groups that make parts of one array which lie within a line of memory: each for
+        itself would move all lines of the array.
+        """
+        place = self.groups.order.place
+        rows = (self._rows_of(part, s.kwargs["axis"]) for part in parts_within_lines(s))
+        for (a, x), (b, y) in itertools.pairwise(filter(None, rows)):
+            first, second = a.now, b.now
+            if place[first.node] > place[second.node]:
+                first, second, x, y = second, first, y, x
+            if first is second:
+                continue
+            early = sum(one.output.nbytes for one in second.statements)
+            if early * 4 <= s.output.nbytes or self._gains(first, second, None):
+                self._merge(first, second, (x, y))
+
+    def _rows_of(self, part: Value, axis: int) -> tuple[Group, Frame] | None:
+        """The group that makes a part, and its loops along the axes that the part shares with the
+        others; None where a loop is along something else.
+        """
+        frame, axis = new_frame(part.shape), axis % len(part.shape)
+        read = trace(part, frame, self.roles)
+        group = self.groups.group_of(read[0]) if read is not None else None
+        if read is None or group is None:
+            return None
+        loops_of = dict(zip(read[1], self.groups.frames[read[0]], strict=True))
+        rows = [loops for k, loops in enumerate(frame) if k != axis and loops]
+        if any(loops not in loops_of for loops in rows):
+            return None
+        return group, tuple(loops_of[loops] for loops in rows)
 
     def _gains(self, a: Group, b: Group, value: Value | None) -> bool:
         """Whether it is good for `b` to run early, with `a`.
@@ -130,6 +170,8 @@ class _Grouping:
         nbytes = sum(s.output.nbytes for s in b.statements)
         if b.phase <= a.phase or nbytes <= 64:
             return True
+        if value is None and not b.reads:
+            return False
         if value is None:
             value = max(b.reads, key=lambda v: v.nbytes)
         return nbytes * 2 <= value.nbytes or (nbytes <= value.nbytes and self._once(value))
@@ -180,10 +222,11 @@ class _Grouping:
             users = uses.get(users[0].output, [])
         return len(users) == 1
 
-    def _merge(self, a: Group, b: Group, shared: Value | None) -> Group:
-        """The merged group, or `b` if they stay apart; `shared` is a value that both read."""
+    def _merge(self, a: Group, b: Group, shared: Shared | None) -> Group:
+        """The merged group, or `b` if they stay apart."""
         assert a.now is not b.now, "a group merged with itself"
-        fitting = fit(self.groups, a, b, shared) if self._near(a, b, shared) else None
+        few = len(a.statements) + len(b.statements) <= MOST
+        fitting = fit(self.groups, a, b, shared) if few else None
         if fitting is None or self._too_deep(a, b) or not self.groups.order.merge(a.node, b.node):
             return b
         fitting.match.commit()
@@ -195,11 +238,9 @@ class _Grouping:
         a.absorb(b)
         return a
 
-    def _near(self, a: Group, b: Group, shared: Value | None) -> bool:
-        if len(a.statements) + len(b.statements) > MOST:
-            return False
+    def _near(self, a: Group, b: Group) -> bool:
         place = self.groups.order.place
-        return shared is None or abs(place[a.node] - place[b.node]) <= FAR
+        return abs(place[a.node] - place[b.node]) <= FAR
 
     # ---- how long chains of statements are -----------------------------------------------------
 

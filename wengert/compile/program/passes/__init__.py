@@ -30,6 +30,7 @@ from wengert.compile.program.passes import (
 from wengert.compile.program.passes.checks import checks_first
 from wengert.compile.program.passes.columns import columns
 from wengert.compile.program.passes.common import key, merged
+from wengert.compile.program.passes.copies import copies
 from wengert.compile.program.passes.dead import dead
 from wengert.compile.program.passes.joins import part_by_part
 from wengert.compile.program.passes.rewrite import Rules, rewrite
@@ -83,6 +84,8 @@ def finish(program: Program) -> Program:
     if part_by_part(program):
         _run(program, dead)
     if blocks_of_products(program):
+        check(program)
+    if copies(program):
         check(program)
     if waits(program):
         check(program)
