@@ -434,3 +434,23 @@ def test_hooks_of_a_saved_module_are_code_and_refused(tmp_path):
     torch.save(layer, tmp_path / "m.pt")
     with pytest.raises(pickle.UnpicklingError):
         wg.load(tmp_path / "m.pt", weights_only=False)
+
+
+@pytest.mark.parametrize("norm", ["weight_norm", "spectral_norm"])
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_written_to_a_weight_that_a_hook_computes_is_what_pytorch_makes_of_it(norm):
+    # Temporal convolutions write first values to `conv.weight.data` after weight_norm: here they
+    # overwrote weight_v, in PyTorch the attribute, which the next pass computes anew.
+    def made(lib):
+        layer = lib.nn.Linear(2, 2)
+        before = layer.weight
+        with lib.no_grad():
+            before.copy_(lib.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        getattr(lib.nn.utils, norm)(layer)
+        tracked = layer.weight.requires_grad
+        layer.weight.data.fill_(0.5)
+        parameters = {n: p.detach().tolist() for n, p in layer.named_parameters() if n != "bias"}
+        same = any(p is before for p in layer.parameters())
+        return tracked, same, parameters
+
+    assert made(wg) == made(torch)

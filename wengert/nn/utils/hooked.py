@@ -39,11 +39,16 @@ class _Hook:
 
     def _replaces(self, module: Module, **parameters: Tensor) -> None:
         """Put other parameters in the place of the weight, which becomes an attribute."""
-        weight = module._parameters.pop(self.name)
+        del module._parameters[self.name]
         for suffix, value in parameters.items():
-            module.register_parameter(self.name + suffix, Parameter(value.detach()))
-        setattr(module, self.name, weight.detach())  # type: ignore[union-attr]
+            parameter = value if isinstance(value, Parameter) else Parameter(value.detach())
+            module.register_parameter(self.name + suffix, parameter)
+        setattr(module, self.name, self.first(module))
         module.register_forward_pre_hook(self)
+
+    def first(self, module: Module) -> Tensor:
+        """The attribute until the first pass: it has memory of its own, as PyTorch's has."""
+        return self.compute(module)
 
     def remove(self, module: Module, *suffixes: str) -> None:
         with modes.no_grad():
@@ -88,7 +93,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     weight = getattr(module, name)
     with modes.no_grad():
         length = norm_except_dim(weight, 2, hook.dim)
-    hook._replaces(module, _g=length, _v=weight)
+    hook._replaces(module, _g=length, _v=weight.detach())
     return module
 
 
@@ -120,6 +125,9 @@ class SpectralNorm(_Hook):
             turned = matrix.detach()._array.T  # here v moves first
             power_iteration(turned, v, u, self.n_power_iterations, self.eps)
         return weight / (u.clone() @ (matrix @ v.clone()))
+
+    def first(self, module: Module) -> Tensor:
+        return getattr(module, self.name + "_orig").detach()  # whose memory it shares in PyTorch
 
 
 def spectral_norm(
