@@ -283,6 +283,18 @@ def test_another_number_of_ranks_than_was_meant_is_refused():
     assert "wengert run --nproc 4" in done.stdout
 
 
+@pytest.mark.parametrize("name", ["PMI_SIZE", "SLURM_STEP_NUM_TASKS"])
+def test_a_launcher_of_another_mpi_is_told_apart(name):
+    # Each of four processes was rank 0 of 1, and trained by itself.
+    text = "from wengert import distributed as d; d.init_process_group({}); "
+    text += "print('size', d.get_world_size())"
+    done = run([sys.executable, "-c", text.format("")], **{name: "4"})
+    assert done.returncode
+    assert "this is one of 4 processes, but for MPI it is alone" in done.stdout
+    alone = run([sys.executable, "-c", text.format("world_size=1")], **{name: "4"})
+    assert "size 1" in alone.stdout
+
+
 def test_mpi_without_support_for_threads_is_refused():
     text = (
         "import mpi4py; mpi4py.rc.thread_level = 'single'\n"
@@ -302,7 +314,7 @@ def test_a_communicator_of_the_users_own_is_taken():
         "x = wg.tensor([float(MPI.COMM_WORLD.rank)]); dist.all_reduce(x)\n"
         "print('total', x.item(), dist.get_world_size(), flush=True)\n"
     )
-    done = ranks(3, "-c", text)
+    done = ranks(3, "-c", text, WORLD_SIZE="3")  # of all, as the launcher says
     assert sorted(re.findall(r"total .*", done.stdout)) == ["total 1.0 1", *["total 2.0 2"] * 2]
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import threading
 
+import numpy as np
 import pytest
 
 import wengert as wg
 from tests.distributed import training  # noqa: F401  (more checks)
 from tests.distributed.checks import CHECKS
 from wengert import distributed as dist
+from wengert.distributed.exchange import exchange
 
 
 @pytest.mark.crossed
@@ -189,11 +191,18 @@ def test_before_there_is_a_group_operations_say_so():
             operation()
 
 
-def test_a_program_made_for_other_ranks_is_refused():
+def test_a_function_that_was_compiled_for_other_ranks_is_compiled_again():
     f = wg.compile(lambda x: dist.functional.exchanged(x, "all_gather", None))
-    assert dist.run_threads(lambda: f(wg.ones(2)).shape[0], 2) == [2, 2]
+    for size in (2, 3, 2):
+        assert (
+            dist.run_threads(lambda: f(wg.ones(2)).tolist(), size) == [[[1.0, 1.0]] * size] * size
+        )
+
+
+def test_an_exchange_made_for_other_ranks_is_refused():
+    made_for_two = lambda: exchange(np.ones(2), "all_gather", 0, 0, 2)
     with pytest.raises(dist.DistError, match="program made for 2 ranks, and its group has 3"):
-        dist.run_threads(lambda: f(wg.ones(2)), 3)
+        dist.run_threads(made_for_two, 3)
 
 
 def test_names_of_pytorch_are_found_where_it_has_them():

@@ -143,6 +143,8 @@ def by_ray(options: argparse.Namespace) -> Engine:
 
 def by_mpi(options: argparse.Namespace) -> Engine:
     """Processes that mpirun starts, on the machines that the user names or SLURM has given."""
+    from wengert.distributed.transport import AROUND
+
     if around := next((n for n in AROUND if os.environ.get(n, "1") != "1"), None):
         raise UsageError(
             f"mpirun or srun has started this command {os.environ[around]} times, and each would "
@@ -157,8 +159,6 @@ def by_mpi(options: argparse.Namespace) -> Engine:
     )
 
 
-AROUND = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
-"""Variables by which a process is told that it was started as one of several."""
 ENGINES = {"mpi": by_mpi, "ray": by_ray}
 
 

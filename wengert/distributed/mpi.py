@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.distributed import transport
 from wengert.distributed.board import COMPARISON, Board
 from wengert.distributed.collectives import ReduceOp
 from wengert.distributed.near import MEMORY, MOST, SLOT, Block, Differs, Layout, Place, Ring, shared
@@ -447,8 +448,8 @@ class Mpi(Transport):
     def joined(cls, init_method: Any, rank: int, size: int, timeout: float, comm: Any) -> Mpi:
         with _ending_after(timeout):
             MPI = library()
-        comm = MPI.COMM_WORLD if comm is None else comm
-        told = size if size > 0 else int(os.environ.get("WORLD_SIZE", comm.size))
+        chosen, comm = comm is not None, MPI.COMM_WORLD if comm is None else comm
+        told = transport.expected(size, comm.size, chosen)
         if told != comm.size or (rank >= 0 and rank != comm.rank):
             raise DistBackendError(
                 f"MPI was started with {comm.size} rank(s), of which this is number {comm.rank}, "

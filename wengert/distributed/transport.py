@@ -25,6 +25,9 @@ ENGINES = {
 LAUNCHED = "WENGERT_ENGINE"
 """The variable in which `wengert run` says by which engine it has started the ranks."""
 
+AROUND = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
+"""Variables by which a process is told that it was started as one of several."""
+
 
 class Call(NamedTuple):
     """What a rank is about to do: all ranks of a group have to be about to do the same."""
@@ -180,6 +183,25 @@ def engine(backend: str) -> type[Transport]:
         )
     module, _, cls = ENGINES[name].partition(":")
     return getattr(importlib.import_module(module), cls)
+
+
+def expected(asked: int, ranks: int, chosen: bool) -> int:
+    """How many ranks there are to be, in a communicator of so many `ranks`, that may be `chosen`.
+
+    DistBackendError for one of several processes that MPI takes to be alone.
+    """
+    if asked > 0 or chosen:
+        return asked if asked > 0 else ranks
+    if told := os.environ.get("WORLD_SIZE"):
+        return int(told)
+    started = next((n for n in map(os.environ.get, AROUND) if n not in (None, "1")), None)
+    if ranks == 1 and started is not None:
+        raise DistBackendError(
+            f"this is one of {started} processes, but for MPI it is alone: mpirun or srun is not "
+            "that of mpi4py's MPI, and each process would work by itself. Use what belongs "
+            "together, or srun --mpi=pmix; give world_size=1 if this is meant."
+        )
+    return ranks
 
 
 def disagreement(mine: str, rank: int, theirs: str, other: int) -> DistBackendError:
