@@ -117,14 +117,11 @@ class ProcessGroup:
 
     def begun_at_once(self, tensor: Any, op: ReduceOp) -> Any:
         """What has begun to combine the ranks' `tensor` by `op`, in place, if it was ready."""
-        known = self.carrier.at_once
-        at_once = known.get(op)
-        if at_once is None or not at_once.begin(tensor):  # another tensor than the last
-            array = tensor._array
-            at_once = known.get((op, array.shape, array.dtype))
-            if at_once is None or not at_once.begin(tensor):
-                return None
-            known[op] = at_once
+        known, array = self.carrier.at_once, getattr(tensor, "_array", None)
+        at_once = known.get((op, array.shape, array.dtype)) if type(array) is np.ndarray else None
+        if at_once is None or not at_once.begin(tensor):
+            return None
+        known[op] = at_once
         return at_once
 
     def end_at_once(self, begun: Any, array: Any, op: ReduceOp) -> None:

@@ -217,11 +217,14 @@ def all_reduce(
     """
     own = groups.resolve(group, "all_reduce")
     # For small messages what is asked here is most of the time that they take.
-    if not async_op and isinstance(tensor, Tensor):
-        begun = own.begun_at_once(tensor, op)
-        if begun is not None:
+    if not async_op:
+        at_once = own.carrier.at_once.get(op)
+        if at_once is None or not at_once.begin(tensor):  # another tensor than the last
+            at_once = own.begun_at_once(tensor, op)
+        if at_once is not None:
             mark_written(tensor, "all_reduce")  # while the others come
-            own.end_at_once(begun, tensor._array, op)
+            if at_once.end() == 1 or op is ReduceOp.AVG:
+                own.end_at_once(at_once, tensor._array, op)
             return None
     return exchange_into("all_reduce", own, tensor, tensor, op, 0, async_op)
 
