@@ -702,6 +702,9 @@ def compare(found: Any, expected: Any, tolerance: float, where: str = "") -> Non
         assert len(found) == len(expected), where
         for k, (x, y) in enumerate(zip(found, expected, strict=True)):
             compare(x, y, tolerance, f"{where}[{k}]")
+    elif isinstance(expected, float | np.floating) and type(expected) is type(found):
+        near = np.isclose(found, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
+        assert near, f"{where}: {found} instead of {expected}"
     else:
         assert found == expected, f"{where}: {found} instead of {expected}"
 

@@ -137,7 +137,7 @@ def test_a_count_of_steps_is_no_reason_to_compile_again() -> None:
     # Each count was a signature of its own: after 16 steps the function ran eagerly.
     expected, _ = bias_corrected(lambda f: f)
     found, step = bias_corrected(wg.compile)
-    assert found == pytest.approx(expected, rel=1e-6)
+    assert found == pytest.approx(expected, rel=1e-5)
     assert len(step.retraces) <= 3  # it changes, and the warmup of 5 steps is over
 
 
