@@ -436,3 +436,64 @@ def test_the_jacobian_of_a_compiled_function_is_found_where_no_history_is_kept()
     with wg.no_grad():
         assert wg.func.jacrev(cube)(wg.ones(2)).tolist() == [[3.0, 0.0], [0.0, 3.0]]
         assert wg.func.jacrev(wg.func.jacrev(cube))(wg.ones(2)).shape == (2, 2, 2)
+
+
+def test_what_only_other_results_were_computed_from_gets_no_gradient():
+    # It got zeros, and an optimizer with momentum or decay moved parameters that eager mode left.
+    def trained(compile):
+        heads = [wg.nn.Parameter(wg.ones(2) * k) for k in (1, 2, 3)]
+        optimizer = wg.optim.SGD(heads, lr=0.1, momentum=0.9, weight_decay=0.5)
+        forward = compile(lambda x: (x * heads[0], x * heads[1] * heads[2], x.sum() * heads[2]))
+        seen = []
+        for k in (0, 1, 2, 0, 2, 2):
+            x = wg.ones(2, requires_grad=True)
+            forward(x)[k].sum().backward()
+            seen.append([None if p.grad is None else p.grad.tolist() for p in (*heads, x)])
+            optimizer.step()
+            optimizer.zero_grad()
+        for results in ((0,), (1,), (0, 2)):
+            x = wg.ones(2, requires_grad=True)
+            ys = forward(x)
+            outs, gs = [ys[k] for k in results], [wg.ones_like(ys[k]) for k in results]
+            options = {"allow_unused": True, "retain_graph": True}
+            for more in ({}, {"create_graph": True}):
+                found = wg.autograd.grad(outs, [*heads, x], gs, **options, **more)
+                seen.append([None if g is None else g.tolist() for g in found])
+        return [*seen, *(p.tolist() for p in heads)]
+
+    assert trained(wg.compile) == trained(lambda f: f)
+
+
+def handed_on(x):
+    return wg.func.jvp(lambda t: t, (x,), (wg.ones(2),))[0]
+
+
+THROUGH = {
+    "the gradient beside a tensor": lambda x, k: wg.func.grad(lambda t: (t * k).sum())(x),
+    "the tangent beside a tensor": lambda x, k: wg.func.jvp(lambda t: t * k, (x,), (x + 1,))[1],
+    "the Jacobian beside a tensor": lambda x, k: wg.func.jacrev(lambda t: t * k)(x),
+    "the pullback of a tensor": lambda x, k: wg.func.vjp(lambda t: t * k, x)[1](x + 1)[0],
+    "what jvp hands on": lambda x, k: handed_on(x),
+    "what jvp hands on, and more": lambda x, k: (handed_on(x), x * k)[0] * 1,
+    "what vjp hands on": lambda x, k: wg.func.vjp(lambda t: t, x)[0],
+}
+
+
+@pytest.mark.parametrize("computed", [False, True])
+@pytest.mark.parametrize("name", THROUGH)
+def test_history_from_outside_goes_through_transforms(name, computed):
+    # It began when it was met, and transforms took it for their own: the result had no gradient.
+    def gradients(compile):
+        w = wg.tensor([2.0, 3.0], requires_grad=True)
+        function = compile(lambda x, k=w * 2: THROUGH[name](x, k))
+        seen = []
+        for _ in range(3):
+            x = wg.tensor([1.0, 2.0], requires_grad=True)
+            y = function(x * 1 if computed else x)
+            seen.append(y.requires_grad)
+            if y.requires_grad:
+                by = wg.autograd.grad(y.sum(), [w, x], retain_graph=True, allow_unused=True)
+                seen.append([None if g is None else g.tolist() for g in by])
+        return seen
+
+    assert gradients(wg.compile) == gradients(lambda f: f)

@@ -68,7 +68,7 @@ class CompiledBackward(Node):
         for x in g if type(g) is list else [g]:
             if type(x) is BatchedArray:
                 return in_turn(x.level, self.pull, [g], {})
-        return self.owner.pull(self.saved, self, g)
+        return self._arriving(self.owner.pull(self.saved, self, g))
 
     def settle(self, g: Any) -> bool:
         settle = self.owner.settle
@@ -80,7 +80,14 @@ class CompiledBackward(Node):
 
     def pull_recorded(self, g: Any) -> Any:
         values, gs = self.values(), [g] if self.outputs == 1 else self._full(g, Tensor)
-        return tuple(self.owner.recorded_gradients(values, gs))
+        return self._arriving(tuple(self.owner.recorded_gradients(values, gs)))
+
+    def _arriving(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The gradients that eager mode has: none of what only other results were computed from."""
+        if self.outputs == 1:
+            return gradients
+        pairs = zip(gradients, self.owner.joint.reached, strict=True)
+        return tuple([g if mask & self.arrived else None for g, mask in pairs])
 
     def release(self, freed: Any) -> None:
         if self.outputs > 1:

@@ -41,6 +41,8 @@ class Joint:
     freed: list[int]
     """Which slots a sweep from each of them makes unusable, a bit for each, as it does in the
     function's own history: those that need something which it frees."""
+    reached: list[int]
+    """From which slots a sweep comes to each of the leaves, a bit for each."""
 
     @property
     def frees(self) -> bool:

@@ -346,7 +346,8 @@ class HandedBack:
         slots = [self.leaves[id(t)] for t in pulled.outs]
         gradients = [g.value for g in pulled.gradients]
         pulled.outs.clear()  # what is alive after this has outlived the function
-        return Joint(slots, pulled.leaves, pulled.cotangents, pulled.freed), gradients
+        joint = Joint(slots, pulled.leaves, pulled.cotangents, pulled.freed, pulled.reached)
+        return joint, gradients
 
     # ---- what it changed ------------------------------------------------------------------------
 

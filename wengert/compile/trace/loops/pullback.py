@@ -34,14 +34,16 @@ class Pulled:
     """Why nothing could be pulled back: what whoever tries gets to see."""
     freed: list[int] = field(default_factory=list)
     """Which of `outs` a sweep from each of them makes unusable, a bit for each."""
+    reached: list[int] = field(default_factory=list)
+    """From which of `outs` a sweep comes to each of the leaves, a bit for each."""
 
 
 def pull_back(capture: Capture, result: Any) -> Pulled:
     """Pull traced cotangents of the results back to everything that requires grad."""
     tensors = capture.back.outcomes(result)
     recorded = {id(t): t for t in tensors if current_node(t) is not None}.values()
-    own = [t for t in recorded if isinstance(current_node(t), AccumulateGrad)]
-    outs = [t for t in recorded if not isinstance(current_node(t), AccumulateGrad)]
+    own = list(filter(_is_leaf, recorded))
+    outs = [t for t in recorded if not _is_leaf(t)]
     if not outs:
         return Pulled()
     leaves: list[tuple[Place, Tensor]] = [
@@ -73,10 +75,13 @@ def pull_back(capture: Capture, result: Any) -> Pulled:
     except (ModifiedError, InplaceError) as error:
         refusal = error.with_traceback(None)
     else:
-        pairs = [(p, g) for (p, _), g in zip(leaves, gradients, strict=False) if g is not None]
+        reached = [leaf for leaf, g in zip(leaves, gradients, strict=False) if g is not None]
         if not any(g is not None for g in gradients[len(leaves) : len(by) - len(ends)]):
-            places, arrays = [p for p, _ in pairs], [g._array for _, g in pairs]
-            return Pulled(outs, values, places, arrays, freed=_freed(outs, nodes))
+            arrays = [g._array for g in gradients[: len(leaves)] if g is not None]
+            leading = _leading(outs, nodes)
+            by_outs = [leading.get(node_of(current_node(t)), -1) for _, t in reached]  # type: ignore[arg-type]
+            places, freed = [place for place, _ in reached], _freed(len(outs), leading)
+            return Pulled(outs, values, places, arrays, freed=freed, reached=by_outs)
         refusal = GradError(
             "a compiled function has made a tensor that requires grad, and returned it, or kept "
             "it, with what it computed of it: a program that runs again has no gradient for it. "
@@ -86,18 +91,29 @@ def pull_back(capture: Capture, result: Any) -> Pulled:
     return Pulled(refusal=refusal)
 
 
-def _freed(outs: list[Tensor], nodes: Iterable[Node]) -> list[int]:
-    """For each of some tensors those that lead to something saved to which it leads as well, and
-    which a sweep has freed; a bit for each.
+def _is_leaf(t: Tensor) -> bool:
+    """Whether gradients of a tensor accumulate in itself; those of what a transform has handed on
+    accumulate in the argument.
     """
+    node = current_node(t)
+    return isinstance(node, AccumulateGrad) and node.leaf() is t
+
+
+def _leading(outs: list[Tensor], nodes: Iterable[Node]) -> dict[Node, int]:
+    """Which of some tensors lead to each of the nodes behind them, a bit for each."""
     leading = dict.fromkeys(nodes, 0)
     for k, t in enumerate(outs):
         leading[node_of(current_node(t))] |= 1 << k  # type: ignore[arg-type]
-    freed = set()
     for node in sorted(leading, key=lambda node: -node.order):  # consumers first
         for edge in filter(None, node.edges):
             leading[node_of(edge)] |= leading[node]
-        if type(getattr(node, "saved", None)) is Freed:
-            freed.add(leading[node])
-    together = [[mask for mask in freed if mask >> k & 1] for k in range(len(outs))]
+    return leading
+
+
+def _freed(count: int, leading: dict[Node, int]) -> list[int]:
+    """For each of so many tensors those that lead to something saved to which it leads as well, and
+    which a sweep has freed; a bit for each.
+    """
+    freed = {n for node, n in leading.items() if type(getattr(node, "saved", None)) is Freed}
+    together = [[mask for mask in freed if mask >> k & 1] for k in range(count)]
     return [functools.reduce(operator.or_, masks, 0) for masks in together]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.engine import node_of
 from wengert.compile.program.program import Makers, Program, Value, mapped
 from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.arrays.identity import ByIdentity
@@ -39,7 +40,7 @@ from wengert.compile.trace.world.suppositions import Suppositions
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.history.node import AccumulateGrad, Node
-from wengert.tensor import INFERENCE, Tensor, bare
+from wengert.tensor import INFERENCE, Tensor, bare, current_node
 
 CUTS = 16
 """Where an int decides more than so many things, it has to be known, and what changes so many times
@@ -308,12 +309,15 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 class Behind(Node):
-    """Stands for the history that a tensor from outside has: no call knows where that leads."""
+    """Stands for the history that a tensor from outside has: no call knows where that leads. It is
+    as old as that, so that transforms see it was there before them.
+    """
 
     __slots__ = ()
 
-    def __init__(self) -> None:
+    def __init__(self, order: int) -> None:
         self.begin()
+        self.order = order
 
     def name(self) -> str:
         raise TracingError(
@@ -335,7 +339,7 @@ class Behind(Node):
 def end_of(tensor: Tensor, node: Any) -> Node | None:
     """Where history ends in the trace: with a leaf's hooks, or with what is behind."""
     if not isinstance(node, AccumulateGrad):
-        return None if node is None else Behind()
+        return None if node is None else Behind(node_of(node).order)
     leaf = AccumulateGrad(tensor)
     leaf.order, leaf.extras, leaf.post_hooks = node.order, node.extras, node.post_hooks
     return leaf
@@ -433,7 +437,9 @@ class Passed:
         traced = self.array(place, tensor._array, same)
         leaf = bare(type(tensor), traced)
         if tensor.requires_grad:
-            leaf._node = Behind() if history_of(tensor) is Node else AccumulateGrad(leaf)
+            edge, leaf._node = current_node(tensor), AccumulateGrad(leaf)
+            if edge is not None and history_of(tensor) is Node:
+                leaf._node = Behind(node_of(edge).order)
         if tensor._origin is INFERENCE:
             leaf._origin = INFERENCE
         stand_in = StandIn(place, tensor, leaf, traced, Beginning.of(leaf._node, leaf._node))
