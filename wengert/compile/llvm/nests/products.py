@@ -1,7 +1,7 @@
 """Products that are rounded together with the sum that they are a part of, by one instruction.
 
-A difference of two products is no such sum: a b - c d stays zero where both are equal, so the root
-of a discriminant, and the cross product of parallel vectors, are what they are with NumPy.
+A difference is no such sum: what is equal with NumPy differs by zero, so that a residual x x - y
+vanishes where y is the rounded square, and the root of a discriminant is no NaN.
 """
 
 from __future__ import annotations
@@ -32,13 +32,11 @@ def products_summed(operations: Sequence[Operation]) -> set[int]:
 
 
 class Sum(NamedTuple):
-    """A sum of a product and something else: (a b + c), (c - a b) or (a b - c)."""
+    """A sum of a product and something else, a b + c."""
 
     product: int
     factors: tuple[int, int]
     other: int
-    signs: tuple[int, int]
-    """Of the product, and of the other."""
 
     @property
     def read(self) -> tuple[int, int, int]:
@@ -46,8 +44,7 @@ class Sum(NamedTuple):
 
     def of(self, b: B, *args: Any) -> Any:
         """The value, of those that it reads."""
-        x, y, z = (of_values(b, arg) for arg in args)
-        return mad(x if self.signs[0] > 0 else -x, y, z if self.signs[1] > 0 else -z).value
+        return mad(*(of_values(b, arg) for arg in args)).value
 
 
 def sums_of_products(operations: Sequence[Operation]) -> dict[int, Sum]:
@@ -56,20 +53,17 @@ def sums_of_products(operations: Sequence[Operation]) -> dict[int, Sum]:
 
 
 def _sum(op: Operation, operations: Sequence[Operation]) -> Sum | None:
-    if not isinstance(op, Apply) or op.name not in ("add", "subtract"):
+    if not isinstance(op, Apply) or op.name != "add":
         return None
     products = [k for k in op.args if _is_product(k, operations)]
     alike = all(dtype_of(operations[k], operations) == op.dtype for k in op.args)
-    if not products or not alike or (op.name == "subtract" and len(products) == 2):
+    if not products or not alike:
         return None
     last = max(products)  # the other one may be known by then
-    place = op.args.index(last)
     product = operations[last]
     assert isinstance(product, Apply)
     a, b = product.args
-    second = -1 if op.name == "subtract" else 1
-    signs = (1, second) if place == 0 else (second, 1)
-    return Sum(last, (a, b), op.args[1 - place], signs)
+    return Sum(last, (a, b), op.args[1 - op.args.index(last)])
 
 
 def _is_product(k: int, operations: Sequence[Operation]) -> bool:
