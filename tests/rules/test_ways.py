@@ -44,6 +44,7 @@ CALLS: dict[Any, list[tuple[Any, ...]]] = {
     ],
     reductions.variance: [(*arrays(1, *shape), (1,), 1) for shape in (FEW, MANY)],
     shapes.windows: [(*arrays(1, *FEW), 0, 3, 2), (*arrays(1, *FEW), -1, 2, 1)],
+    shapes.expand: [(*arrays(1, 5, 1), (5, 7)), (RNG.standard_normal((7, 5)).T[:, :1], (2, 5, 7))],
     products.pair_distances: [tuple(arrays(1, *shape)) for shape in (FEW, MANY)],
 }
 CALLS[products._pulled_together] = [

@@ -219,6 +219,7 @@ def test_a_header_nested_too_deeply_is_a_damaged_file():
 OTHERWISE = {
     "distributed.near": "memory that ranks share, which ends with them",
     "history.cache": "checks what it reads, and may lose a file",
+    "studies.lent": "memory that processes of this machine share, which ends with the study",
     "utils.tensorboard": "a stream, which TensorBoard reads while it grows",
 }
 
