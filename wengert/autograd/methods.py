@@ -33,8 +33,9 @@ from wengert.tensor import (
 )
 
 PAST = ("_version", "_is_view", "_base", "output_nr", "retains_grad", "_backward_hooks")
-"""What a tensor says of its own past, beside whether it requires grad and is a leaf, which tensors
-of one kind have in common."""
+"""What a tensor says of its own past, beside its `HISTORY`, which tensors of one kind have in
+common."""
+HISTORY = ("requires_grad", "is_leaf", "grad_fn")
 
 
 @attach

@@ -108,7 +108,14 @@ class Loop:
             effects = Effects()
             try:
                 finals, ys, _ = repeated(
-                    self.trace, self._body, leaves, rows, length, backwards, first=first
+                    self.trace,
+                    self._body,
+                    leaves,
+                    rows,
+                    length,
+                    backwards,
+                    first=first,
+                    variables=not self.apart,
                 )
             except Again as again:
                 leaves = again.leaves

@@ -12,7 +12,7 @@ node, a `Repeated`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,10 @@ from wengert.compile.trace.arrays.scopes import Scope
 from wengert.compile.trace.arrays.storage import Storage
 from wengert.compile.trace.loops.layers import Layers, apart, joined, layers_of, together
 from wengert.compile.trace.loops.memory import Memory, More
+from wengert.errors import TracingError
 from wengert.history import modes
-from wengert.history.location import here
-from wengert.history.node import Node, Output, source
+from wengert.history.location import here, line_of
+from wengert.history.node import AccumulateGrad, Node, Output, source
 from wengert.tensor import Tensor, current_node, may_record, wrap
 
 Place = tuple[Node, int]
@@ -46,14 +47,57 @@ class Made:
         self.state, self.rows, self.terms = state, rows, terms or []
 
 
+class Tracked:
+    """Which parts of a state have a history inside of the body, over all of its runs.
+
+    They all have one, whether the first state does or not, unless the body asks: then each has it
+    that does so from the start. Where an iteration gives one to a part, or takes it, the first
+    iteration would be told another answer than the others: to ask is an error.
+    """
+
+    def __init__(self, variables: bool = False) -> None:
+        self.variables = variables
+        """Whether the first iteration finds the first state itself, which may be leaves."""
+        self.asked = False
+        self.exact = False
+        self.joined: set[int] = set()
+        """Parts that an iteration gives a history, or takes it."""
+
+    def check(self, loop: Recorded, news: list[Any]) -> None:
+        """Have the body run again where it was told what may not be so."""
+        if self.asked and not self.exact:
+            self.exact = True
+            raise More
+        pairs = zip(loop.carried, news, strict=True)
+        changed = {k for k, (p, x) in enumerate(pairs) if (p is None) != (history_of(x) is None)}
+        if self.exact and not changed <= self.joined:
+            self.joined |= changed
+            raise More
+
+
 class Entry(Node):
     """Where the history of a body begins: its outputs are the state and the rows."""
 
     opens = True
 
-    def __init__(self) -> None:
+    def __init__(self, tracked: Tracked | None = None, around: Iterable[Any] = ()) -> None:
         self.begin()
         self.outputs = 0
+        self.tracked = tracked or Tracked()
+        self.around = [edge for edge in map(history_of, around) if edge is not None]
+
+    def ask(self) -> None:
+        """The body asks whether something has a history, that leads here."""
+        leaves = self.tracked.variables and any(type(x) is AccumulateGrad for x in self.around)
+        if self.tracked.joined or leaves:
+            raise TracingError(
+                "the body of a loop asks for the history of its state, which the first iteration "
+                f"finds otherwise than the others, at\n  {line_of(*here())}\nBegin with a state "
+                "that requires grad as the next one does, or give the loop unroll=True, which "
+                "compiles each iteration by itself."
+            )
+        self.tracked.asked = True
+        ask_history(self.around)
 
     def output(self) -> Node | Output:
         """An edge to one more output."""
@@ -124,6 +168,13 @@ class Repeated(BodyNode):
 
     def inner(self) -> list[Any]:
         return [*self.loop.news, *self.loop.ys]
+
+
+def ask_history(edges: Iterable[Any]) -> None:
+    """Someone asks whether there is a history, or which: it may begin with a loop's iteration."""
+    for node in engine.reachable((edge, None) for edge in edges if edge is not None):
+        if type(node) is Entry:
+            node.ask()
 
 
 class Recorded:
@@ -331,6 +382,17 @@ def carried(inits: list[Any], run: Callable[[list[Layers]], Any]) -> Any:
             pass
 
 
+def heard(tracked: Tracked, body: Callable[[], Any]) -> Any:
+    """What a body returns; where it raises after it was told what may not be so, it runs again."""
+    try:
+        return body()
+    except Exception:
+        if tracked.asked and not tracked.exact:
+            tracked.exact = True
+            raise More from None
+        raise
+
+
 def check_layers(layers: list[Layers], news: list[Any]) -> None:
     """Begin again if the next state has layers that the state lacks, by what the body reads."""
     wider = [joined(own, layers_of(x)) for own, x in zip(layers, news, strict=True)]
@@ -348,23 +410,25 @@ def repeated(
     along: Recorded | None = None,
     steps: dict[Any, Any] | None = None,
     first: tuple[Any, int, int] = (0, 0, 0),
+    variables: bool = False,
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Write a loop: the final state, the rows of the results, and the sums of the terms.
 
     `inits` and `xs` are arrays or tensors; the body gets the like, and the number of the iteration,
     counted from `first`: a number, and between which that lies. `along` is the loop whose history
-    the body goes through, and `steps` where places in that lead to.
+    the body goes through, and `steps` where places in that lead to. `variables` says that the first
+    iteration finds `inits` themselves.
     """
     row_layers = list(map(layers_of, xs))
     rows = apart(trace, xs, row_layers, axis=1)
 
-    memory = Memory(trace)
+    memory, tracked = Memory(trace), Tracked(variables)
 
     def run(layers: list[Layers]) -> Any:
         starts, parts = apart(trace, inits, layers), memory.starts()
         scope = Scope(trace, length, () if along is None else along.scope.lineage)
         with scope:
-            recorded = Recorded(scope, Entry(), backwards)
+            recorded = Recorded(scope, Entry(tracked, [*starts, *parts]), backwards)
             recorded.steps = dict(steps or {})
             index = trace.array(scope.index)
             index = index + first[0] if any(first[1:]) else index
@@ -372,12 +436,14 @@ def repeated(
             given = [inside(trace, scope.rows, x, recorded, row=True) for x in rows]
             stand_ins = [inside(trace, scope.carries, x, recorded) for x in parts]
             with memory.held(scope, stand_ins):
-                turn = body(index, together(state, layers), together(given, row_layers))
+                given = together(given, row_layers)
+                turn = heard(tracked, lambda: body(index, together(state, layers), given))
                 check_layers(layers, turn.state)
                 kinds = layers, list(map(layers_of, turn.rows)), list(map(layers_of, turn.terms))
                 leaves = turn.state, turn.rows, turn.terms
                 state, ys, terms = [apart(trace, *pair) for pair in zip(leaves, kinds, strict=True)]
                 memory.check_apart([*starts, *rows, *state, *ys, *terms])
+            tracked.check(recorded, [*state, *memory.news])
             terms = [term(trace, scope, t, recorded) for t in terms]
         trace.counters[scope.index] = 0, length - 1
         trace.counters[index.value] = first[1], first[2] + length - 1
@@ -450,7 +516,9 @@ def inside(trace: Trace, values: list[Value], x: Any, recorded: Recorded, row: b
     array.single = not row and around.single
     edge = history_of(x)
     tracked = isinstance(x, Tensor) and modes.is_grad_enabled() and dtypes.is_inexact(value.dtype)
-    node = recorded.entry.output() if tracked and (not row or edge is not None) else None
+    kept = recorded.entry.tracked
+    exact = row or (kept.exact and len(recorded.carried) not in kept.joined)
+    node = recorded.entry.output() if tracked and (edge is not None or not exact) else None
     place: Any = None if node is None else source(node)
     if not row:
         recorded.carried.append(place)

@@ -29,9 +29,11 @@ from wengert.compile.trace.loops.repeats import (
     Entry,
     Place,
     Recorded,
+    Tracked,
     carried,
     check_alike,
     check_layers,
+    heard,
     history_of,
     inside,
     started,
@@ -139,28 +141,29 @@ def until(
 ) -> list[Any]:
     """The state when the test no longer holds: tensors and traced arrays."""
 
-    memory = Memory(trace)
+    memory, tracked = Memory(trace), Tracked()
 
     def run(layers: list[Layers]) -> Any:
         starts, parts = apart(trace, inits, layers), memory.starts()
         scope, asking = Loop(trace, 0), Loop(trace, 0)
         with scope:
-            recorded = Recorded(scope, Entry(), False)
+            recorded = Recorded(scope, Entry(tracked, [*starts, *parts]), False)
             insides = [inside(trace, scope.carries, x, recorded) for x in (*starts, *parts)]
             state = together(insides[: len(starts)], layers)
         asking.carries = scope.carries
         try:
             with memory.held(scope, insides[len(starts) :]):
                 with asking, modes.no_grad():
-                    holds = array_of(test(state)).value
+                    holds = array_of(heard(tracked, lambda: test(state))).value
                 with scope:
-                    after = body(state)
+                    after = heard(tracked, lambda: body(state))
                     check_layers(layers, after)
                     news = apart(trace, after, layers)
                     memory.check_apart([*starts, *news])
         except Exception:
             asking.abandon()
             raise
+        tracked.check(recorded, [*news, *memory.news])
         news = _written(recorded, asking, holds, [*starts, *parts], [*news, *memory.news])
         memory.put(news[len(starts) :], 1)
         return together(news[: len(starts)], layers)

@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.autograd.methods import PAST
+from wengert.autograd.methods import HISTORY, PAST
 from wengert.compile.trace.arrays.array import TracedArray
 from wengert.compile.trace.arrays.conversions import array_of, is_conversion, stacked
 from wengert.compile.trace.arrays.numbers import NUMBERS, ROUNDED, class_of, converted, rounded
 from wengert.compile.trace.arrays.refusals import Postponed
+from wengert.compile.trace.loops.repeats import ask_history
 from wengert.compile.trace.observe import Unobserved, Write, rewrite
 from wengert.compile.trace.observe.objects import (
     ATOMS,
@@ -81,7 +82,7 @@ from wengert.errors import TracingError
 from wengert.functions.methods.conversations import element
 from wengert.history.location import here, line_of
 from wengert.history.surroundings import EVERYWHERE
-from wengert.tensor import Tensor
+from wengert.tensor import Tensor, current_node
 
 OF_THE_TRACE = TracingError | Retraced | Postponed
 OF_ITS_SIZE = MemoryError | RecursionError
@@ -247,6 +248,8 @@ class World(Reads):
             value = super().read_attribute(owner, name)
         finally:
             self.reading = outer
+        if name in HISTORY and isinstance(owner, Tensor):
+            ask_history([current_node(owner)])
         is_told = name in PAST and own_attribute(owner, name) is MISSING
         return self._past_of(owner, name, value) if is_told else value
 
