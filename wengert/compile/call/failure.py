@@ -42,7 +42,7 @@ class Failure:
     >>> pick(wg.ones(3), wg.tensor([0, 3]))
     Traceback (most recent call last):
     ...
-    IndexError: index 3 is out of bounds for axis 0 with size 3
+    IndexError: index 3 is out of bounds for dimension 0 with size 3 (the tensor has shape [3])
     >>> seen
     [1, 1]
     """
