@@ -302,9 +302,9 @@ def movedim(input: Any, source: int | Sequence[int], destination: int | Sequence
         return _transpose(input, order)
     source, destination = ([d] if isinstance(d, int) else list(d) for d in (source, destination))
     source, destination = ([one_dim(d, n) for d in dims] for dims in (source, destination))
-    places = dict(zip(destination, source, strict=True))
-    if n < 2 or len(places) != len(source) or len({*source}) != len(source):
+    if n < 2 or not len(source) == len(destination) == len({*source}) == len({*destination}):
         return _moveaxis(input, source, destination)  # which says what is wrong with them
+    places = dict(zip(destination, source, strict=True))
     rest = iter([d for d in range(n) if d not in source])
     return _transpose(input, [places[d] if d in places else next(rest) for d in range(n)])
 
