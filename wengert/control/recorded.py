@@ -23,6 +23,7 @@ from wengert.control.blocks import Blocks, First
 from wengert.control.choice import anywhere, chosen, is_batched, one_number
 from wengert.control.states import Form, agreed, branches_differ, place, split
 from wengert.errors import StateError, TracingError
+from wengert.functions.creation import as_tensor
 from wengert.history.location import here, line_of
 from wengert.history.node import tick
 from wengert.rules.shapes import astype
@@ -226,8 +227,9 @@ class Loop:
         )
 
     def _row(self, x: Any) -> Any:
-        array = _held(x, self.trace)
-        return wrap(array) if self.tensors else array
+        if not self.tensors:
+            return _held(x, self.trace)
+        return wrap(_held(as_tensor(x)._array, self.trace))  # in which a float has the dtype of all
 
     def _check_kinds(self, state: list[Any], news: list[Any]) -> None:
         """Begin with what the body returns, where that is not what the state began as."""
@@ -273,7 +275,12 @@ class Effects:
 
 def _held(x: Any, trace: Trace) -> Any:
     """A leaf as an array, unless it is a tensor."""
-    return x if isinstance(x, Tensor | BatchedArray) else trace.as_array(x)
+    if isinstance(x, Tensor | BatchedArray):
+        return x
+    array = trace.as_array(x)
+    if isinstance(x, np.generic):
+        array.single = True
+    return array
 
 
 def _is_weak(x: Any) -> bool:

@@ -22,6 +22,7 @@ from wengert.compile.trace.loops.repeats import (
     Place,
     edge_to,
     history_of,
+    is_single,
     reached,
     swept,
     tensor_of,
@@ -83,6 +84,7 @@ class Choice:
         leaves: list[Any] = []
         for k, value in enumerate(outputs):
             array = self.trace.array(value)
+            array.single = all(is_single(returned[k]) for returned in self.results)
             is_tensor = isinstance(self.results[0][k], Tensor)
             of = node if self.tracked[k] else None
             leaves.append(tensor_of(array, of, k) if is_tensor else array)

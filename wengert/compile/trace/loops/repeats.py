@@ -480,8 +480,14 @@ def _with_history(loop: Recorded, arrays: list[TracedArray], insides: list[Any])
     results: list[Any] = []
     for k, (array, inside) in enumerate(zip(arrays, insides, strict=True)):
         is_tensor, of = isinstance(inside, Tensor), node if loop.results[k] else None
+        array.single = is_single(inside)
         results.append(tensor_of(array, of, k) if is_tensor else array)
     return results
+
+
+def is_single(x: Any) -> bool:
+    """Whether a result of a body is a number of NumPy's, and no array of no dimensions."""
+    return type(x) is TracedArray and x.single
 
 
 def tensor_of(array: TracedArray, node: Node | None, slot: int) -> Tensor:

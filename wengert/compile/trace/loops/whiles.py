@@ -36,6 +36,7 @@ from wengert.compile.trace.loops.repeats import (
     heard,
     history_of,
     inside,
+    is_single,
     started,
     swept,
     tensor_of,
@@ -206,6 +207,7 @@ def _results(chain: list[Sweep], outputs: Any, count: Value, news: list[Any]) ->
         # Where no iteration runs, the final state is the first.
         depends = loop.results[k] or k in loop.alive
         array, of = trace.array(value), node if depends else None
+        array.single = is_single(new)
         results.append(tensor_of(array, of, k) if isinstance(new, Tensor) else array)
     return results
 
