@@ -124,3 +124,24 @@ def told(raises: str, writes: str, order: str) -> Callable[[Any], Any]:
 @pytest.mark.parametrize("raises", RAISES)
 def test_a_call_that_fails_has_done_what_comes_before(raises: str, writes: str, order: str) -> None:
     same(told(raises, writes, order))
+
+
+def test_a_question_that_an_argument_refuses_is_asked_where_the_function_asks() -> None:
+    # It was asked for the signature, of each later argument: the call raised before it had drawn.
+    def story(compile: Any) -> Any:
+        rng = np.random.default_rng(0)
+
+        def function(x: Any) -> Any:
+            return (x + wg.as_tensor(rng.normal(size=2))) * (1 + x._version)
+
+        call, log = compile(function), []
+        with wg.inference_mode():
+            untold = wg.ones(2)
+        for x in (wg.ones(2), wg.ones(2), untold, wg.ones(2), untold, wg.ones(2)):
+            try:
+                log.append(plain(call(x)))
+            except Exception as error:
+                log.append((type(error).__name__, str(error)))
+        return log
+
+    same(story)

@@ -28,6 +28,7 @@ from wengert.compile.trace.observe.users import is_of_user
 from wengert.compile.trace.world.readings import Reading
 from wengert.compile.trace.world.state import held_by
 from wengert.dispatch import errors_pass
+from wengert.errors import WengertError
 from wengert.history.node import AccumulateGrad, Node
 from wengert.tensor import Tensor, is_leaf, wrap
 
@@ -219,8 +220,11 @@ class Past(Told):
     """What a tensor says of its past; of an object its class."""
 
     def tell(self, x: Any) -> Any:
-        told = getattr(x, self.name)
-        told = told() if callable(told) else told
+        try:
+            told = getattr(x, self.name)
+            told = told() if callable(told) else told
+        except WengertError as error:  # which the function gets where it asks
+            return type(error)
         return told if type(told) in ATOMS else type(told)
 
 
