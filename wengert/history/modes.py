@@ -140,9 +140,7 @@ class Mode:
         thread = THREAD
         before = thread.state
         entered = self._changed(before)
-        if (
-            before is DEFAULT and entered is NO_GRAD
-        ):  # most are this one: `enter`, without its calls
+        if before is DEFAULT and entered is NO_GRAD:  # as most are: `enter`, without its calls
             special.add(thread.key)
             thread.state = entered
         else:

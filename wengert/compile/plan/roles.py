@@ -19,6 +19,7 @@ from wengert.compile.plan.strides import Strided
 from wengert.compile.program.again import map_name
 from wengert.compile.program.bodies import bodies
 from wengert.compile.program.operations import (
+    LAYOUTS,
     added,
     astype,
     check,
@@ -30,7 +31,6 @@ from wengert.compile.program.operations import (
 )
 from wengert.compile.program.program import Program, Statement, Value
 
-LAYOUTS = frozenset({np.reshape, np.transpose, np.broadcast_to, view})
 SOURCES = frozenset({full, np.arange})
 REDUCTIONS = {function: ufunc.__name__ for function, ufunc in REDUCED_BY.items()}
 SEARCHES = {np.argmax: "argmax", np.argmin: "argmin"}
@@ -241,7 +241,7 @@ class Roles:
             return 0
         if s.function is astype and s.output.dtype.kind in "iu":
             return self.ramp(s.args[0])
-        if s.function in (np.reshape, np.broadcast_to, np.transpose, view):
+        if s.function in LAYOUTS:
             axis = self.ramp(s.args[0])
             return None if axis is None else _moved_axis(s, axis)
         return None

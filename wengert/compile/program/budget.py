@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.program.again import computed_again
-from wengert.compile.program.operations import anew, view
+from wengert.compile.program.operations import LAYOUTS, anew
 from wengert.compile.program.program import Program, Statement, Value, mapped
 
-LAYOUTS = frozenset({np.reshape, np.transpose, np.broadcast_to, view, anew})
+AS_THEY_ARE = LAYOUTS | {anew}
 """What looks into the memory of its first argument."""
 
 COUNTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -94,7 +94,7 @@ class _Times:
 
     def held(self, v: Value) -> Value:
         """What holds the elements of a value."""
-        while (s := self.makers.get(v)) is not None and s.function in LAYOUTS:
+        while (s := self.makers.get(v)) is not None and s.function in AS_THEY_ARE:
             v = s.args[0]
         return v
 

@@ -100,4 +100,6 @@ class Special:
 
 erf = Special("erf")
 
+LAYOUTS = frozenset({np.reshape, np.transpose, np.broadcast_to, view})
+"""Functions that only look at elements in another order, or at some of them."""
 OPERATIONS = frozenset({astype, view, take, updated, added, full, anew, number, check})

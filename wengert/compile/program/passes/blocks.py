@@ -23,7 +23,7 @@ import numpy as np
 from wengert.arrays.facts import REDUCED_BY
 from wengert.compile.program.bodies import Repeat
 from wengert.compile.program.infer import statement
-from wengert.compile.program.operations import astype, check, full, view
+from wengert.compile.program.operations import LAYOUTS, astype, check, full, view
 from wengert.compile.program.passes.dead import dead
 from wengert.compile.program.passes.picks import MOVES
 from wengert.compile.program.passes.rewrite import is_elementwise
@@ -44,7 +44,6 @@ FEWEST = 4
 """Blocks that are worth a loop."""
 TRIED = 4
 """Ends, those of the largest arrays, whose rows are looked at."""
-LAYOUTS = frozenset({np.reshape, np.transpose, np.broadcast_to, view})
 POSITIONS = frozenset({np.argmin, np.argmax})
 
 Rows = tuple[Value, int]

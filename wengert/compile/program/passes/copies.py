@@ -11,14 +11,13 @@ import math
 import numpy as np
 
 from wengert.compile.program.infer import statement
-from wengert.compile.program.operations import full, view
+from wengert.compile.program.operations import LAYOUTS, full
 from wengert.compile.program.program import Program, Statement, Value
 
 LARGE = 1 << 15
 """Bytes of an array that is not at hand at once when it is written again."""
 SHORT = 64
 """Bytes of a part that shares its line of memory with others."""
-LAYOUTS = frozenset({np.reshape, np.transpose, np.broadcast_to, view})
 
 
 def copies(program: Program) -> bool:
