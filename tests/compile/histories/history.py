@@ -127,17 +127,7 @@ USUAL = ("call: usual", "call: same again")
 def draw(seed: int, kinds: list[str], most: int = 3) -> History:
     """A random history whose changes are of these kinds."""
     rng = random.Random(seed)
-    named: dict[str, list[str]] = {}
-    for kind in kinds:
-        name, _, how = kind.rpartition(": ")
-        named.setdefault(name, []).append(how)
-    calls = [f"call: {how}" for how in named.pop("call", [])] or list(USUAL)
-    # By value first and place second, so that no kind of value is drawn the less for its places.
-    groups: dict[str, list[str]] = {}
-    for name in named:
-        groups.setdefault(name if name.startswith(OWN) else name.rpartition(": ")[2], []).append(
-            name
-        )
+    named, calls, groups = _sorted(tuple(kinds))
     chosen = [rng.choice(groups[g]) for g in rng.choices(sorted(groups), k=rng.randint(1, most))]
     pieces = tuple((n, piece(name)) for n, name in enumerate(chosen, 1))
     events = []
@@ -147,6 +137,26 @@ def draw(seed: int, kinds: list[str], most: int = 3) -> History:
             events.append(change(seed, k, n, p, rng.choice(named[p.name])))
         events.append(called(seed, k, rng.choice([*USUAL, *USUAL, *calls])))
     return History(seed, form(rng, pieces), pieces, tuple(events))
+
+
+@functools.cache
+def _sorted(
+    kinds: tuple[str, ...],
+) -> tuple[dict[str, list[str]], list[str], dict[str, list[str]]]:
+    """The changes of each piece; the calls; and the pieces by their value.
+
+    By value first and place second, so that no kind of value is drawn the less for its places.
+    """
+    named: dict[str, list[str]] = {}
+    for kind in kinds:
+        name, _, how = kind.rpartition(": ")
+        named.setdefault(name, []).append(how)
+    calls = [f"call: {how}" for how in named.pop("call", [])] or list(USUAL)
+    groups: dict[str, list[str]] = {}
+    for name in named:
+        value = name if name.startswith(OWN) else name.rpartition(": ")[2]
+        groups.setdefault(value, []).append(name)
+    return named, calls, groups
 
 
 OWN = ("training", "kept", "random", "memory", "asked", "idiom")

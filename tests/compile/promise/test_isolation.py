@@ -713,7 +713,6 @@ def test_processes_forked_while_another_thread_compiles_compile_and_differentiat
         os.environ["WENGERT_CACHE"] = ""
         import wengert as wg
 
-        wg.compile(lambda x: x + 1)(wg.ones(2))  # Python itself loses forks while modules are loaded
         stop = threading.Event()
 
         def compiling():
@@ -740,6 +739,40 @@ def test_processes_forked_while_another_thread_compiles_compile_and_differentiat
         stop.set()
         thread.join()
         assert not any(statuses), statuses
+        """
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_process_forked_while_another_thread_imports_a_part_of_the_compiler_compiles() -> None:
+    # Python's lock of the module that was being imported stayed held in the child.
+    in_a_process(
+        """
+        import os, signal, sys, threading, time
+        import wengert as wg
+
+        asked = threading.Event()
+
+        class Slow:
+            def find_spec(name, path=None, target=None):
+                if name.startswith("wengert.compile."):
+                    asked.set()
+                    time.sleep(0.01)
+
+        sys.meta_path.insert(0, Slow)
+        f = wg.compile(lambda x: x * 3)
+        for _ in range(3):  # the compiler is imported, and then what makes calls of its code fast
+            asked.clear()
+            thread = threading.Thread(target=f, args=(wg.ones(2),))
+            thread.start()
+            asked.wait(0.5)
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(20)
+                os._exit(0 if f(wg.ones(2)).tolist() == [3.0, 3.0] else 1)
+            status = os.waitpid(pid, 0)[1]
+            thread.join()
+            assert status == 0, status
         """
     )
 
