@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 PATIENCE = 10.0
-"""Seconds that a fork waits for imports: one may wait for what the forking thread is about to do."""
+"""Seconds that a fork waits for imports: one may wait for what the thread that forks is to do."""
 
 _WAITED_FOR: list[Any] = []
 """In the order in which a fork takes them."""
@@ -66,9 +66,9 @@ def _imports(frame: FrameType | None) -> bool:
     package, importing = __name__.partition(".")[0], False
     while frame is not None:
         inside = "importlib" in frame.f_code.co_filename
-        if importing and not inside:
-            if str(frame.f_globals.get("__name__")).partition(".")[0] == package:
-                return True
+        asks = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if importing and not inside and asks == package:
+            return True
         frame, importing = frame.f_back, inside
     return False
 
