@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.tree import collect, rebuild
+from wengert.tree import flatten, rebuild
 from wengert.tree import map as tree_map
 
 Body = Callable[[Any, Any, Any], tuple[Any, Any]]
@@ -55,8 +55,7 @@ class Blocks(NamedTuple):
             return self.loop(body, state, xs, n, self.reverse, first)
         count = count_of(n, levels)
         size = n // count
-        leaves: list[Any] = []
-        tree = collect(xs, leaves)
+        leaves, tree = flatten(xs)
 
         def part(start: First, n: int, state: Any, rows: Any) -> Any:
             inside = partial(self.run, body, n=n, first=start, levels=levels - 1)

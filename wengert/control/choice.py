@@ -6,6 +6,7 @@ it has one for each example, and both ways are gone; traced, its number is not k
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from wengert.arrays.kind import array_of
 from wengert.errors import StateError
 from wengert.functions.choosing import where
 from wengert.tensor import Tensor, wrap
-from wengert.tree import collect, rebuild
+from wengert.tree import map as tree_map
 
 
 def one_number(predicate: Any, what: str) -> Any:
@@ -46,11 +47,7 @@ def anywhere(array: Any) -> Any:
 
 def chosen(predicate: Any, one: Any, other: Any) -> Any:
     """A state with the leaves of `one` where a predicate holds, of `other` elsewhere."""
-    first: list[Any] = []
-    tree = collect(one, first)
-    second: list[Any] = []
-    collect(other, second)
-    return rebuild(tree, map(_either, [predicate] * len(first), first, second))
+    return tree_map(partial(_either, predicate), one, other)
 
 
 def _either(predicate: Any, a: Any, b: Any) -> Any:

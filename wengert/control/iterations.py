@@ -37,7 +37,7 @@ from wengert.control.written import (
 )
 from wengert.errors import StateError, TracingError
 from wengert.tensor import Tensor
-from wengert.tree import collect, named_parts, opened, rebuild
+from wengert.tree import collect, flatten, named_parts, opened, rebuild
 
 
 class Row(NamedTuple):
@@ -288,8 +288,7 @@ class Iterations:
         ys: list[Any] = []
         self.appended = []
         for growing in lists:
-            new: list[Any] = []
-            tree = collect(growing.new, new)
+            new, tree = flatten(growing.new)
             if len(growing.new) != growing.grown.count:
                 raise TracingError("the iterations of a loop append differently many items")
             kinds: list[Any] = []

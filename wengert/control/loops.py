@@ -21,7 +21,8 @@ from wengert.control.states import Form, agreed, apart, length_of, row, split, s
 from wengert.errors import StateError
 from wengert.functions.creation import zeros
 from wengert.tensor import Tensor, wrap
-from wengert.tree import collect, rebuild
+from wengert.tree import flatten, rebuild
+from wengert.tree import leaves as leaves_of
 
 
 def fori_loop(
@@ -203,18 +204,14 @@ def _pair(pair: Any, f: Any) -> Any:
 
 
 def _has_tensors(*states: Any) -> bool:
-    leaves: list[Any] = []
-    collect(states, leaves)
-    return any(isinstance(x, Tensor) for x in leaves)
+    return any(isinstance(x, Tensor) for x in leaves_of(states))
 
 
 def _no_rows(f: Any, init: Any, xs: Any, tensors: bool) -> Any:
     """Results of no iterations: their form is that of one iteration on zeros."""
-    leaves: list[Any] = []
-    tree = collect(xs, leaves)
+    leaves, tree = flatten(xs)
     blank = [_zeros(x, x.shape[1:]) for x in leaves]
-    ys: list[Any] = []
-    structure = collect(_pair(f(init, rebuild(tree, iter(blank))), f)[1], ys)
+    ys, structure = flatten(_pair(f(init, rebuild(tree, iter(blank))), f)[1])
     empty = (_zeros(y, (0, *np.shape(array_of(y))), tensors) for y in ys)
     return rebuild(structure, empty)
 

@@ -28,7 +28,7 @@ from wengert.history.location import here, line_of
 from wengert.history.node import tick
 from wengert.rules.shapes import astype
 from wengert.tensor import Tensor, wrap
-from wengert.tree import NOTHING, collect, rebuild
+from wengert.tree import NOTHING, flatten, rebuild
 
 
 def tracing() -> Trace | None:
@@ -98,8 +98,7 @@ class Loop:
         from wengert.compile.trace.loops.repeats import repeated
 
         leaves, form = split(init, f"the state of {self.what}: init")
-        rows: list[Any] = []
-        self.rows_tree = collect(xs, rows)
+        rows, self.rows_tree = flatten(xs)
         self.tensors = any(isinstance(x, Tensor) for x in (*leaves, *rows))
         leaves = [self._begun(x) for x in leaves]
         rows = [_held(x, self.trace) for x in rows]

@@ -19,7 +19,7 @@ from wengert.functions.joining import stack
 from wengert.functions.shapes import clone
 from wengert.history.location import here, line_of
 from wengert.tensor import Tensor
-from wengert.tree import collect, paths, rebuild
+from wengert.tree import flatten, paths
 from wengert.tree import map as tree_map
 
 NUMBERS = (bool, int, float, complex)
@@ -34,8 +34,7 @@ class Form(NamedTuple):
 
 def split(state: Any, what: str) -> tuple[list[Any], Form]:
     """The leaves of a state, and its form. `what` names it, for errors."""
-    leaves: list[Any] = []
-    tree = collect(state, leaves)
+    leaves, tree = flatten(state)
     forms = tuple([_form(leaf) for leaf in leaves])
     if NotImplemented in forms:
         k = forms.index(NotImplemented)
@@ -150,9 +149,7 @@ def length_of(xs: Any, length: int | None, what: str, name: str = "xs") -> int:
 
 def row(xs: Any, k: Any) -> Any:
     """Row k of all leaves."""
-    leaves: list[Any] = []
-    tree = collect(xs, leaves)
-    return rebuild(tree, iter([leaf[k] for leaf in leaves]))
+    return tree_map(lambda leaf: leaf[k], xs)
 
 
 def stacked(rows: list[list[Any]], tensors: bool) -> Iterator[Any]:

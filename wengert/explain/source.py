@@ -20,7 +20,9 @@ from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
 from wengert.transforms.forward import jvp
 from wengert.transforms.reverse import value_and_grad, vjp
-from wengert.tree import LEAF, collect, rebuild
+from wengert.tree import LEAF, structure
+from wengert.tree import leaves as leaves_of
+from wengert.tree import map as tree_map
 
 
 class Source:
@@ -128,9 +130,7 @@ def _backward(f: Any, example: Any, places: list[int]) -> Any:
         gradients = pull(cotangent)
         return value, gradients[0] if len(places) == 1 else gradients
 
-    leaves: list[Any] = []
-    tree = collect(_value(f, example, places), leaves)
-    return function, (rebuild(tree, iter([np.ones_like(leaf) for leaf in leaves])),), "vjp"
+    return function, (tree_map(np.ones_like, _value(f, example, places)),), "vjp"
 
 
 def _value(f: Any, example: Any, places: list[int]) -> Any:
@@ -187,15 +187,11 @@ def _decided(line: str) -> TracingError:
 
 def _array_code(item: Any) -> Any:
     """An argument as NumPy code has it."""
-    leaves: list[Any] = []
-    tree = collect(item, leaves)
-    arrays = [x.detach().numpy() if isinstance(x, Tensor) else x for x in leaves]
-    return arrays[0] if tree is LEAF else rebuild(tree, iter(arrays))
+    return tree_map(lambda x: x.detach().numpy() if isinstance(x, Tensor) else x, item)
 
 
 def _differentiable(item: Any) -> bool:
-    leaves: list[Any] = []
-    collect(item, leaves)
+    leaves = leaves_of(item)
     return bool(leaves) and all(
         isinstance(x, (float, complex)) or getattr(x, "dtype", np.dtype(int)).kind in "fc"
         for x in leaves
@@ -203,13 +199,11 @@ def _differentiable(item: Any) -> bool:
 
 
 def _ones(item: Any) -> Any:
-    leaves: list[Any] = []
-    tree = collect(item, leaves)
-    return rebuild(tree, iter([np.ones_like(x) if np.ndim(x) else 1.0 for x in leaves]))
+    return tree_map(lambda x: np.ones_like(x) if np.ndim(x) else 1.0, item)
 
 
 def _is_scalar(value: Any) -> bool:
-    return collect(value, []) is LEAF and np.size(value) == 1
+    return structure(value) is LEAF and np.size(value) == 1
 
 
 def _parameters(f: Any, count: int) -> list[str]:

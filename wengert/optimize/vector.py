@@ -22,7 +22,8 @@ from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
 from wengert.transforms.run import called, described
 from wengert.transforms.second import jacobian
-from wengert.tree import LEAF, collect, matched, named_parts, paths, rebuild
+from wengert.tree import LEAF, flatten, matched, named_parts, paths, rebuild
+from wengert.tree import leaves as leaves_of
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
@@ -33,8 +34,7 @@ class Vector:
 
     def __init__(self, name: str, what: str, start: Any) -> None:
         self.name, self.what = name, what
-        self.given: list[Any] = []
-        self.tree = collect(start, self.given)
+        self.given, self.tree = flatten(start)
         if not self.given:
             raise GradError(f"{name}: {what} has no parameters in it, but is {start!r}")
         self.arrays = [
@@ -113,10 +113,8 @@ class Vector:
 
 def flat_tensor(result: Any) -> Any:
     """The leaves of what a function returned as one vector of real tensors, recorded."""
-    leaves: list[Any] = []
-    collect(result, leaves)
     parts = []
-    for leaf in leaves:
+    for leaf in leaves_of(result):
         if isinstance(leaf, Tensor) and leaf.dtype.kind == "c":
             leaf = view_as_real(leaf)
         parts.append(np.reshape(leaf, (-1,)))
@@ -125,10 +123,8 @@ def flat_tensor(result: Any) -> Any:
 
 def flat_array(result: Any, name: str, f: Any) -> Array:
     """The leaves of what `f` returned as one vector of numbers."""
-    leaves: list[Any] = []
-    collect(result, leaves)
     parts = []
-    for leaf in leaves:
+    for leaf in leaves_of(result):
         x = np.asarray(array_of(leaf))
         if x.dtype.kind not in "fciub":
             raise GradError(f"{name}: {called(f)} returned {described(leaf)}: numbers are expected")

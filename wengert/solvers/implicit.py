@@ -34,7 +34,7 @@ from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
 from wengert.transforms.reverse import grad, vjp
 from wengert.transforms.run import called, described
-from wengert.tree import collect, matched, rebuild
+from wengert.tree import flatten, matched, rebuild
 
 Equation = Callable[..., Any]
 Solver = Callable[[Equation, Any], Any]
@@ -257,8 +257,7 @@ class _Answers:
             fitting(call, value, leaves)
         if tensors:
             return value
-        out: list[Any] = []
-        tree = collect(value, out)
+        out, tree = flatten(value)
         if self.recorded and any(isinstance(t, Tensor) and t.requires_grad for t in out):
             raise call.lost()
         return rebuild(tree, iter([t._array[()] if isinstance(t, Tensor) else t for t in out]))
@@ -415,8 +414,7 @@ class _Flat:
 
     def __init__(self, f: Any, x0: Any) -> None:
         self.f = f
-        leaves: list[Any] = []
-        self.tree = collect(x0, leaves)
+        leaves, self.tree = flatten(x0)
         self.tensors_given = any(isinstance(x, Tensor) for x in leaves)
         arrays = [np.asarray(array_of(x)) for x in leaves]
         self.packing = Packing(arrays)
@@ -473,8 +471,7 @@ def _default_root(f: Any, x0: Any) -> Any:
 @traceable
 def _default_fixed_point(f: Any, x0: Any) -> Any:
     """T applied again and again, until x changes no more than rounding does."""
-    leaves: list[Any] = []
-    tree = collect(x0, leaves)
+    leaves, tree = flatten(x0)
     dtype = np.result_type(*[as_array(array_of(x)).dtype for x in leaves])
     rounding = 4 * float(np.finfo(dtype).eps)
 

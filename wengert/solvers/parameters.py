@@ -23,7 +23,7 @@ from wengert.history import modes
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
 from wengert.transforms.run import Run, called
-from wengert.tree import collect, matched, paths, rebuild
+from wengert.tree import flatten, matched, paths, rebuild
 
 Tensors = list[Tensor]
 Equation = Callable[..., Any]
@@ -39,12 +39,10 @@ class Call:
     def __init__(self, name: str, f: Equation, x: Any, args: tuple[Any, ...], kwargs: Any) -> None:
         self.name, self.f = name, f
         self.kind = calls.kind_of(x, args, kwargs)
-        self.given: list[Any] = []
-        self.tree = collect(x, self.given)
+        self.given, self.tree = flatten(x)
         if not self.given:
             raise GradError(f"{name}: the unknown {self.tree!r} has no numbers in it.")
-        self.others: list[Any] = []
-        self.rest = collect((args, kwargs), self.others)
+        self.others, self.rest = flatten((args, kwargs))
         self.unknowns = [self._unknown(leaf) for leaf in self.given]
         self.places = [k for k, leaf in enumerate(self.others) if _is_array(leaf)]
         self.arrays = [self.others[k] for k in self.places]

@@ -23,7 +23,8 @@ from wengert.tensor import Tensor, current_node, wrap
 from wengert.transforms.forward import Push
 from wengert.transforms.reverse import MOST_NUMBERS, Again
 from wengert.transforms.run import Argnums, Function, Run, called, places
-from wengert.tree import collect, rebuild
+from wengert.tree import flatten, rebuild
+from wengert.tree import leaves as leaves_of
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -45,8 +46,7 @@ class At:
         self.name, self.f, self.argnums, self.args = name, f, argnums, args
         self.shape = shape
         self.places = places(name, argnums, len(args))
-        self.leaves: list[Any] = []
-        collect([args[i] for i in self.places], self.leaves)
+        self.leaves = leaves_of([args[i] for i in self.places])
         self.shapes = [tuple(getattr(leaf, "shape", ())) for leaf in self.leaves]
         self.n = sum(map(math.prod, self.shapes))
         for leaf in self.leaves:
@@ -69,8 +69,7 @@ class At:
         first = 1
         given = []
         for i, arg in enumerate(self.args):
-            leaves: list[Any] = []
-            tree = collect(arg, leaves)
+            leaves, tree = flatten(arg)
             arrays = []
             for leaf in leaves:
                 count = 0

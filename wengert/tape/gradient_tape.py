@@ -26,7 +26,8 @@ from wengert.history.location import line_of
 from wengert.history.node import AccumulateGrad, Node, source, tick
 from wengert.tape.variables import EagerTensor, Variable, active, eager, read
 from wengert.tensor import Tensor, require, wrap
-from wengert.tree import collect, rebuild
+from wengert.tree import flatten, rebuild
+from wengert.tree import leaves as leaves_of
 
 Place = tuple[Node, int]
 
@@ -124,9 +125,7 @@ class GradientTape:
         """Count a tensor, or nested containers of tensors, as sources of gradients."""
         if self not in active.tapes:
             raise RuntimeError("watch() is for inside the tape's with block, while it records.")
-        leaves: list[Any] = []
-        collect(tensor, leaves)
-        for x in leaves:
+        for x in leaves_of(tensor):
             if not isinstance(x, Tensor):
                 raise ValueError(
                     f"Passed in object {x!r} of type {type(x).__name__}, not a tensor: watch what "
@@ -192,8 +191,7 @@ class GradientTape:
         for a target that was computed outside of the tape's recording.
         """
         zero = _wants_zeros(unconnected_gradients)
-        targets: list[Any] = []
-        collect(target, targets)
+        targets = leaves_of(target)
         self._check_tensors(targets, "target")
         weights = _weights(output_gradients, len(targets))
         question = self._ask(targets, sources)
@@ -305,8 +303,7 @@ class _Question:
 
     def __init__(self, tape: GradientTape, targets: list[Any], sources: Any) -> None:
         self.tape = tape
-        self.sources: list[Any] = []
-        self.tree = collect(sources, self.sources)
+        self.sources, self.tree = flatten(sources)
         tape._check_tensors(self.sources, "source")
         self.places = [tape.place(x) for x in self.sources]
         edges = [edge_of(read(y)) for y in targets]

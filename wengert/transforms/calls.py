@@ -19,7 +19,7 @@ from wengert.autograd.operands import cast
 from wengert.errors import GradError
 from wengert.history.node import Node
 from wengert.tensor import Tensor, carries, cell_of, current_node, settle, suited, wrap
-from wengert.tree import collect
+from wengert.tree import leaves as leaves_of
 
 # ---- what a function is differentiated by --------------------------------------------------
 
@@ -138,10 +138,8 @@ def kind_of(*values: Any) -> int:
     """What a call is about: tensors, if there is one among its arguments; else arrays; numbers."""
     if values and type(values[0]) is tuple and Tensor in map(type, values[0]):
         return TENSOR
-    leaves: list[Any] = []
-    collect(values, leaves)
     kind = NUMBER
-    for leaf in leaves:
+    for leaf in leaves_of(values):
         if isinstance(leaf, Tensor):
             return TENSOR
         if kind == NUMBER and hasattr(leaf, "dtype") and not _is_scalar(leaf):

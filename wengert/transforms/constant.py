@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from wengert.tensor import Tensor
 from wengert.transforms.run import A
-from wengert.tree import collect, rebuild
+from wengert.tree import map as tree_map
 
 
 def stop_gradient(x: A) -> A:
@@ -18,6 +16,4 @@ def stop_gradient(x: A) -> A:
     >>> wg.grad(lambda x: x * stop_gradient(x))(3.0)
     3.0
     """
-    leaves: list[Any] = []
-    tree = collect(x, leaves)
-    return rebuild(tree, iter([v.detach() if isinstance(v, Tensor) else v for v in leaves]))
+    return tree_map(lambda v: v.detach() if isinstance(v, Tensor) else v, x)

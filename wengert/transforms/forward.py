@@ -36,7 +36,8 @@ from wengert.transforms.run import (
     of_arrays,
     places,
 )
-from wengert.tree import collect, matched, paths, rebuild
+from wengert.tree import flatten, matched, paths, rebuild, structure
+from wengert.tree import leaves as leaves_of
 
 
 class _Pushing(forward.within):
@@ -130,7 +131,7 @@ def jvp(
     args = primals if type(primals) is tuple else (primals,)
     if type(primals) is tuple and type(tangents) is list:
         tangents = tuple(tangents)
-    given = matched(collect(primals, []), tangents, "jvp: the tangents")
+    given = matched(structure(primals), tangents, "jvp: the tangents")
     run = Push("jvp", func, None, args, {}, given=given, has_aux=has_aux)
     for where, t in zip(paths(run.tree), run.tangents, strict=True):
         if strict and t is None:
@@ -156,8 +157,7 @@ def linearize(func: Function, *primals: Any) -> Any:
     """
     value, pull = pullback("linearize", func, primals)
     _, transposed = pullback("linearize", pull, (value,))
-    leaves: list[Any] = []
-    tree = collect(primals, leaves)
+    leaves, tree = flatten(primals)
     points = [wrap(np.asarray(x)) if not isinstance(x, Tensor) else x for x in leaves]
 
     def push(*tangents: Any) -> Any:
@@ -222,8 +222,7 @@ def by_columns(
 ) -> Any:
     """The Jacobian of a function at a point, by forward mode."""
     chosen = [args[i] for i in places(name, argnums, len(args))]
-    leaves: list[Any] = []
-    collect(chosen, leaves)
+    leaves = leaves_of(chosen)
     shapes = [tuple(getattr(leaf, "shape", ())) for leaf in leaves]
     ends = list(itertools.accumulate((math.prod(shape) for shape in shapes), initial=0))
     run: Any = None

@@ -28,7 +28,9 @@ from wengert.rules.half import held
 from wengert.tensor import Tensor, current_node, suited, wrap
 from wengert.transforms import calls
 from wengert.transforms.calls import Results
-from wengert.tree import LEAF, NOTHING, Tree, collect, paths, rebuild
+from wengert.tree import LEAF, NOTHING, Tree, collect, flatten, paths, rebuild
+from wengert.tree import leaves as leaves_of
+from wengert.tree import map as tree_map
 
 Function = Callable[..., Any]
 
@@ -134,8 +136,7 @@ class Run:
                     f"but it returned {described(result)}."
                 )
             result, self.aux = result
-        self.out: list[Any] = []
-        self.tree = collect(result, self.out)
+        self.out, self.tree = flatten(result)
 
     variable = staticmethod(calls.variable)
     """What the function is given for an argument."""
@@ -193,17 +194,12 @@ class Run:
 
     def auxiliary(self) -> Any:
         """The other part of what it returned; tensors in the caller's kind, the rest as it is."""
-        leaves: list[Any] = []
-        tree = collect(self.aux, leaves)
-        if not any(isinstance(x, Tensor) for x in leaves):
-            return self.aux
-        return rebuild(
-            tree,
-            iter(
-                self.results.of_kind(self.seen_outside(x)) if isinstance(x, Tensor) else x
-                for x in leaves
-            ),
-        )
+
+        def outside(x: Any) -> Any:
+            return self.results.of_kind(self.seen_outside(x)) if isinstance(x, Tensor) else x
+
+        has_tensors = any(isinstance(x, Tensor) for x in leaves_of(self.aux))
+        return tree_map(outside, self.aux) if has_tensors else self.aux
 
     def arranged(self, argnums: Argnums | None, derivatives: Iterable[Any]) -> Any:
         """Derivatives by the leaves in the containers of the arguments."""

@@ -15,7 +15,7 @@ from wengert.transforms import calls
 from wengert.transforms.forward import Push, by_columns
 from wengert.transforms.reverse import by_rows, derivatives, gradient_of, pullback, rows_of
 from wengert.transforms.run import A, Argnums, Function, Run, checked, differentiates, like
-from wengert.tree import collect, matched, paths
+from wengert.tree import flatten, matched, paths, structure
 
 
 @differentiates
@@ -84,7 +84,7 @@ def hvp(f: Function, primals: A, tangents: Any) -> A:
     array([6., 0.])
     """
     gradient, args, vectors = _of_gradient("hvp", f, primals, tangents)
-    given = matched(collect(args, []), vectors, "hvp: the vector")
+    given = matched(structure(args), vectors, "hvp: the vector")
     try:
         run = Push("hvp", gradient, None, args, {}, given=given)
     except ForwardModeError:
@@ -109,8 +109,7 @@ def vhp(f: Function, primals: A, cotangents: Any) -> A:
 def _of_gradient(name: str, f: Function, primals: Any, vectors: Any) -> tuple[Any, Any, Any]:
     """The gradient of f as a function, the tuples of its arguments and of vectors that fit them."""
     checked(name, f)
-    leaves: list[Any] = []
-    tree = collect(primals, leaves)
+    leaves, tree = flatten(primals)
     given = matched(tree, vectors, f"{name}: the vector")
     for step, x, v in zip(paths(tree), leaves, given, strict=True):
         shape, other = (

@@ -20,7 +20,7 @@ from wengert.errors import BatchingError
 from wengert.functions import random
 from wengert.tensor import Tensor, View, carries, wrap
 from wengert.transforms.run import P, R
-from wengert.tree import LEAF, NOTHING, collect, rebuild
+from wengert.tree import LEAF, NOTHING, flatten, rebuild, structure
 
 Dims = Any  # an int, None, or (nested) tuples, lists and dicts of them
 _PLAIN = (int, float, complex, bool, np.generic)
@@ -96,8 +96,7 @@ class _Call:
             inside = [_entered(x, d, level) for x, d in zip(leaves, dims, strict=True)]
             with within(level):
                 result = self.f(*rebuild(self.tree, iter(inside)), **self.kwargs)
-            returned: list[Any] = []
-            tree = collect(result, returned)
+            returned, tree = flatten(result)
             places = _places(self.name, self.out_dims, tree, len(returned), result)
             outs = [self.taken_out(x, d, level) for x, d in zip(returned, places, strict=True)]
         return tree, iter(outs), places
@@ -164,15 +163,14 @@ def _inputs(name: str, in_dims: Dims, args: tuple[Any, ...]) -> Any:
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are "
             "trying to vmap over a function with no inputs. The latter is unsupported."
         )
-    leaves: list[Any] = []
-    tree = collect(args, leaves)
+    leaves, tree = flatten(args)
     dims: list[Any] = []
     if isinstance(in_dims, list):
         in_dims = tuple(in_dims)
     if not _spread(tree, in_dims, dims):
         raise ValueError(
             f"{head}in_dims is not compatible with the structure of `inputs`. in_dims has "
-            f"structure {collect(in_dims, [])!r} but inputs has structure {tree!r}."
+            f"structure {structure(in_dims)!r} but inputs has structure {tree!r}."
         )
     sizes = []
     for x, dim in zip(leaves, dims, strict=True):
@@ -237,7 +235,7 @@ def _places(name: str, out_dims: Dims, tree: Any, count: int, result: Any) -> li
     if not _spread(tree, out_dims, places):
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims}): out_dims is not compatible with the "
-            f"structure of `outputs`. out_dims has structure {collect(out_dims, [])!r} but outputs "
+            f"structure of `outputs`. out_dims has structure {structure(out_dims)!r} but outputs "
             f"has structure {tree!r}."
         )
     for dim in places:

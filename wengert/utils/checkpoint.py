@@ -29,7 +29,7 @@ from wengert.history.location import here, line_of, warn
 from wengert.history.node import tick
 from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor, wrap
-from wengert.tree import collect, rebuild
+from wengert.tree import flatten, rebuild
 
 
 def checkpoint(
@@ -219,8 +219,7 @@ class _Region:
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         self.function = function
-        leaves: list[Any] = []
-        self.tree = collect((args, kwargs), leaves)
+        leaves, self.tree = flatten((args, kwargs))
         self.leaves = list(map(_kept, leaves))
         self.order = tick()
         self.code, self.at = here()

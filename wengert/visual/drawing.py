@@ -25,7 +25,8 @@ from wengert.history.pictures import Picture
 from wengert.nn.module import Module
 from wengert.symbolic.expressions import Expression
 from wengert.tensor import Tensor
-from wengert.tree import collect, rebuild
+from wengert.tree import leaves as leaves_of
+from wengert.tree import map as tree_map
 from wengert.visual.folding import Calls
 from wengert.visual.graph import Graph, Names, Vertex, graph, tensors
 
@@ -112,9 +113,7 @@ def _outside(what: Callable[..., Any]) -> dict[str, Any]:
 
 def _tracked(argument: Any) -> Any:
     """The argument with what can be differentiated by as tensors that require grad."""
-    leaves: list[Any] = []
-    tree = collect(argument, leaves)
-    return rebuild(tree, iter([_leaf(item) for item in leaves]))
+    return tree_map(_leaf, argument)
 
 
 def _leaf(item: Any) -> Any:
@@ -139,8 +138,7 @@ def _named_arguments(
 
 
 def _leaves(name: str, argument: Any) -> list[tuple[str, Any]]:
-    leaves: list[Any] = []
-    collect(argument, leaves)
+    leaves = leaves_of(argument)
     if len(leaves) == 1:
         return [(name, leaves[0])]
     return [(f"{name}[{k}]", leaf) for k, leaf in enumerate(leaves)]

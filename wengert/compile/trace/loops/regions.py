@@ -19,7 +19,7 @@ from wengert.compile.trace.loops.repeats import BodyNode, Place, edge_to, histor
 from wengert.history import modes
 from wengert.history.node import Output, source, tick
 from wengert.tensor import Tensor, View, current_node, wrap
-from wengert.tree import collect, rebuild
+from wengert.tree import collect, flatten, rebuild
 from wengert.tree import map as tree_map
 
 Run = Callable[[], Any]
@@ -83,8 +83,7 @@ def region(trace: Trace, first: Run, again: Run, draws_again: bool) -> Any:
     """
     since, drawn = _Since(), len(trace.drawn)
     result = first()
-    leaves: list[Any] = []
-    tree = collect(result, leaves)
+    leaves, tree = flatten(result)
     own = [k for k, x in enumerate(leaves) if _is_made(x, since)]
     if not own or not modes.is_grad_enabled() or _share(leaves, since):
         return result
