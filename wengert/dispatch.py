@@ -121,6 +121,22 @@ def as_array(x: Any, dtype: Any = None) -> Any:
     return x if dtype is None or x.dtype == dtype else x.astype(dtype)
 
 
+def each(change: Function, x: Any) -> Any:
+    """`change(x)`; of a list, a tuple or a dictionary, that of each of its items.
+
+    >>> each(abs, (-1, [-2.0]))
+    (1, [2.0])
+    """
+    kind = type(x)
+    if kind is list or kind is tuple:
+        return kind([each(change, item) for item in x])
+    if kind is dict:
+        return {name: each(change, item) for name, item in x.items()}
+    if isinstance(x, tuple) and hasattr(kind, "_fields"):
+        return kind(*[each(change, item) for item in x])
+    return change(x)
+
+
 def known(x: Any) -> bool:
     """Whether the numbers of an array can be looked at now, to check them, say.
 

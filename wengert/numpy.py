@@ -20,7 +20,7 @@ from typing import Any
 import numpy
 
 from wengert.dispatch import as_array, require
-from wengert.tensor import Tensor
+from wengert.tensor import Tensor, tensors_among
 
 __all__ = [*numpy.__all__]
 
@@ -125,9 +125,7 @@ c_ = _Rows(numpy.c_)
 
 def _holds_tensors(x: Any) -> bool:
     """Whether there is a tensor here, or in lists of lists."""
-    if isinstance(x, (list, tuple)):
-        return any(_holds_tensors(item) for item in x)
-    return isinstance(x, Tensor)
+    return bool(tensors_among([x]))
 
 
 def _joined(x: Any) -> Any:

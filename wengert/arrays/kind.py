@@ -19,7 +19,7 @@ import numpy as np
 
 from wengert.arrays.facts import COMPOSED, takes_elements
 from wengert.arrays.memory import address, offset, storage
-from wengert.dispatch import PLAIN, Function
+from wengert.dispatch import PLAIN, Function, each
 from wengert.errors import MissingRuleError
 from wengert.history import modes
 from wengert.rules.rule import RULES
@@ -124,8 +124,7 @@ class Kind:
     def composed(self, meaning: Function, args: Any, kwargs: Any) -> Any:
         """The meaning on Tensors, around arrays of this kind; Tensors returned become arrays."""
         with modes.no_grad():
-            named = {name: _each(_wrapped, x) for name, x in kwargs.items()}
-            return _each(array_of, meaning(*_each(_wrapped, args), **named))
+            return each(array_of, meaning(*each(_wrapped, args), **each(_wrapped, kwargs)))
 
     def otherwise(self, function: Any, args: Any, kwargs: Any) -> Any:
         raise MissingRuleError(
@@ -281,9 +280,3 @@ def array_of(x: Any) -> Any:
 
 def _wrapped(x: Any) -> Any:
     return TENSORS.wrap(x) if isinstance(getattr(x, "kind", None), Kind) else x
-
-
-def _each(change: Callable[[Any], Any], x: Any) -> Any:
-    if type(x) in (list, tuple):
-        return type(x)(_each(change, item) for item in x)
-    return change(x)

@@ -31,6 +31,7 @@ from wengert.arrays.kind import kind_of
 from wengert.autograd import engine, saved
 from wengert.autograd.operands import unstated
 from wengert.autograd.pushing import Pusher, pusher_of
+from wengert.dispatch import each
 from wengert.history import modes
 from wengert.history.node import Node, Output, source, tick
 from wengert.rules.half import held
@@ -45,6 +46,7 @@ from wengert.tensor import (
     follow,
     settle,
     shares,
+    tensors_among,
     wrap,
 )
 
@@ -265,8 +267,8 @@ def _pushed(
     """The tangents of the outputs at one level, from those of some operands."""
     if pusher.views and given[0] is not None:
         return [record(given[0], *operands[1:])]  # a view of the tangent
-    tangents, state, levels = _tensors(given), modes.current(), outside(level)
-    values = [*tangents, *_tensors(operands)]
+    tangents, state, levels = tensors_among(given), modes.current(), outside(level)
+    values = [*tangents, *tensors_among(operands)]
     layers = [*_layers(values, levels)] if levels else values
     recorded = state.grad and any(_seen(x, level) for x in layers)
     if recorded or len(layers) > len(values):
@@ -282,7 +284,7 @@ def _pushed(
         finally:
             modes.enter(state)
     else:  # nobody looks at how it was made: on the arrays inside
-        arrays = ([_bare(x) for x in values] for values in (operands, given, outputs))
+        arrays = (each(_bare, [*values]) for values in (operands, given, outputs))
         pushed = [wrap(settle(t)) for t in engine.quietly(pusher.push, *arrays)]
     return [_own(t, tangents) for t in pushed]
 
@@ -294,20 +296,8 @@ def _seen(x: Tensor, level: Level) -> bool:
     return level.sees(current_node(x))
 
 
-def _tensors(values: Any) -> list[Tensor]:
-    tensors: list[Tensor] = []
-    for x in values:
-        if isinstance(x, Tensor):
-            tensors.append(x)
-        elif type(x) is list or type(x) is tuple:
-            tensors += _tensors(x)
-    return tensors
-
-
 def _bare(x: Any) -> Any:
-    if isinstance(x, Tensor):
-        return held(x._array)
-    return type(x)([_bare(item) for item in x]) if type(x) is list or type(x) is tuple else x
+    return held(x._array) if isinstance(x, Tensor) else x
 
 
 def _layers(values: Iterable[Tensor], levels: tuple[Level, ...]) -> Iterator[Tensor]:

@@ -17,12 +17,12 @@ from wengert.autograd.misfits import misfit
 from wengert.autograd.settings import checked_settings, settled
 from wengert.dispatch import signature
 from wengert.history import modes
-from wengert.tensor import Tensor, carries
+from wengert.tensor import Tensor, carries, tensors_among
 
 
 def refuse_tracked_out(name: str, operands: Any) -> None:
     """RuntimeError if something tracked would be read or written: `out=` keeps no history."""
-    tensors = _tensors(operands)
+    tensors = tensors_among(operands)
     if carries(*tensors):
         raise NotImplementedError(
             f"Trying to use forward AD with {name} that does not support it because it is an out= "
@@ -36,24 +36,12 @@ def refuse_tracked_out(name: str, operands: Any) -> None:
         )
 
 
-def _tensors(values: Any) -> list[Tensor]:
-    tensors: list[Tensor] = []
-    for value in values:
-        if isinstance(value, Tensor):
-            tensors.append(value)
-        elif isinstance(value, (list, tuple)):
-            tensors += _tensors(value)
-        elif isinstance(value, dict):
-            tensors += _tensors(value.values())
-    return tensors
-
-
 def into(
     out: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """`function(...)` written into `out`, a tensor or a tuple of them, resized where it must be."""
     refuse_tracked_out(function.__name__, (*args, *kwargs.values(), out))
-    refuse_overlap(_tensors((*args, *kwargs.values())), _tensors((out,)))
+    refuse_overlap(tensors_among((*args, *kwargs.values())), tensors_among((out,)))
     chosen = kwargs.get("dtype") is None and isinstance(out, Tensor)
     if chosen and hasattr(function, "in_dtype_of_out"):
         kwargs = {**kwargs, "dtype": out.dtype}

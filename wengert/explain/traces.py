@@ -20,6 +20,7 @@ import numpy as np
 from wengert.arrays.facts import CONSTANT, LIKE
 from wengert.arrays.kind import Kind, array_of
 from wengert.arrays.methods import ArrayMethods
+from wengert.dispatch import each
 from wengert.errors import GradError, MissingRuleError
 from wengert.explain.explanation import Explanation, Row
 from wengert.explain.notation import (
@@ -159,7 +160,7 @@ class Trace(Kind):
         if rule is not None:
             return self.record(rule, args, kwargs)
         if function in CONSTANT:
-            result = function(*_plain(list(args)), **{k: _plain(v) for k, v in kwargs.items()})
+            result = function(*_plain(args), **_plain(kwargs))
             return Traced(self, None, result) if function in LIKE else result
         return super().own(function, args, kwargs)
 
@@ -171,7 +172,7 @@ class Trace(Kind):
             raise GradError(f"explain: {rule.name.lower()} has several results; a trace has one")
         call = rule.bind(*args, **kwargs)
         sources = tuple(_sources(rule, call))
-        call = {name: _plain(value) for name, value in call.items()}
+        call = _plain(call)
         y = _run(rule, call)
         if np.iscomplexobj(y):
             raise GradError("explain works on real numbers, but a step of f is complex")
@@ -380,12 +381,12 @@ def _output(value: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     """The values in place of what records them."""
-    value = array_of(value)
-    if isinstance(value, Traced):
-        return value.value
-    if type(value) in (list, tuple):
-        return type(value)(_plain(item) for item in value)
-    return value
+
+    def value_of(x: Any) -> Any:
+        x = array_of(x)
+        return x.value if isinstance(x, Traced) else x
+
+    return each(value_of, value)
 
 
 def _run(rule: Rule, call: dict[str, Any]) -> Any:

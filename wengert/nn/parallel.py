@@ -15,7 +15,7 @@ from wengert.functions.joining import cat, split, stack
 from wengert.history import modes
 from wengert.imports import lacking as _lacking
 from wengert.nn.module import Module
-from wengert.tensor import Tensor
+from wengert.tensor import Tensor, tensors_among
 
 if TYPE_CHECKING:  # `pytorch/absent.py` finds it when it is asked for
     from wengert.nn.distributed import DistributedDataParallel as DistributedDataParallel
@@ -91,18 +91,8 @@ def scatter_kwargs(
     return [p[0] for p in parts], [p[1] for p in parts]
 
 
-def _tensors(value: Any) -> list[Tensor]:
-    if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        return [t for item in value for t in _tensors(item)]
-    return []
-
-
 def _parts(inputs: Any, wanted: int, dim: int) -> int:
-    lengths = {t.shape[dim] for t in _tensors(inputs) if t.ndim}
+    lengths = {t.shape[dim] for t in tensors_among([inputs]) if t.ndim}
     if not lengths:
         return 1
     counts = {-(-n // -(-n // wanted)) if n else 1 for n in lengths}

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import Function, ndarray, writes
+from wengert.dispatch import Function, each, ndarray, writes
 from wengert.dtypes import is_half
 from wengert.rules.blocks import ENOUGH, FLOATING, HALF, by_elements, many
 from wengert.rules.rule import RULES
@@ -39,13 +39,13 @@ class HalfArray(ndarray):
         if not all(isinstance(x, ndarray) for x in arrays_in((*args, *kwargs.values()))):
             return NotImplemented  # another kind of array says what is done
         if keeps_numbers(function):
-            return _each(held, function(*_each(_bare, args), **_named(_bare, kwargs)))
+            return each(held, function(*each(_bare, args), **each(_bare, kwargs)))
         out = kwargs.pop("out", None)
         return _stored(computed(function, lambda a, k: function(*a, **k), args, kwargs), out)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         if method == "__call__" and _are_alone(ufunc, args, kwargs):
-            return _each(held, _computed_alone(ufunc, args, kwargs))
+            return each(held, _computed_alone(ufunc, args, kwargs))
         function = ufunc if method == "__call__" else getattr(ufunc, method)
         return self.__array_function__(function, (), args, kwargs)
 
@@ -76,7 +76,7 @@ def rounded(function: Function, *args: Any, **kwargs: Any) -> Any:
     """A function of plain arrays some of which are of half precision."""
     if _are_alone(function, args, kwargs):
         return _computed_alone(function, args, kwargs)
-    return _each(_bare, function(*_each(held, args), **kwargs))
+    return each(_bare, function(*each(held, args), **kwargs))
 
 
 _ALONE = frozenset({ndarray, HalfArray, int, float, bool, type(None)})
@@ -98,7 +98,7 @@ def _computed_alone(function: Function, args: tuple[Any, ...], kwargs: dict[str,
     y = function(*wide, **kwargs)
     if type(y) is ndarray:
         return cast(y, narrow) if y.dtype.kind == "f" else y
-    return _each(_bare, _each(functools.partial(_narrowed, narrow), y))
+    return each(_bare, each(functools.partial(_narrowed, narrow), y))
 
 
 _SINGLE = np.dtype(np.float32)
@@ -128,12 +128,12 @@ def computed(function: Function, call: Function, args: Any, kwargs: Any) -> Any:
     narrow = next(x.dtype for x in arrays_in((*args, *kwargs.values())) if is_half(x.dtype))
     if kwargs.get("dtype") is not None:
         kwargs = kwargs | {"dtype": np.dtype(kwargs["dtype"])}  # which may be a class or a name
-    wide = _each(_widened, args)
-    result = call(wide, _named(_widened, kwargs))
+    wide = each(_widened, args)
+    result = call(wide, each(_widened, kwargs))
     if writes(function):
         args[0][...] = wide[0]
     asked = next((x for x in (*args, kwargs.get("dtype")) if isinstance(x, np.dtype)), narrow)
-    return _each(functools.partial(_narrowed, asked), result) if is_half(asked) else result
+    return each(functools.partial(_narrowed, asked), result) if is_half(asked) else result
 
 
 def arrays_in(values: Iterable[Any]) -> Iterable[Any]:
@@ -171,15 +171,3 @@ def _narrowed(dtype: Any, y: Any) -> Any:
 
 def _bare(x: Any) -> Any:
     return x.view(ndarray) if type(x) is HalfArray else x
-
-
-def _named(change: Callable[[Any], Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    return {name: _each(change, x) for name, x in kwargs.items()}
-
-
-def _each(change: Callable[[Any], Any], x: Any) -> Any:
-    """Of one array, or of each in a list or a tuple."""
-    if isinstance(x, (list, tuple)):
-        items = [_each(change, item) for item in x]
-        return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
-    return change(x)

@@ -26,6 +26,7 @@ from scipy._lib import _array_api
 
 import wengert.numpy
 from wengert.arrays.kind import TENSORS
+from wengert.dispatch import each
 from wengert.errors import MissingRuleError
 from wengert.history import modes
 from wengert.history.location import TOLD
@@ -339,9 +340,7 @@ def _as_arrays() -> Iterator[None]:
 
 
 def _given(x: Any) -> Any:
-    """A tensor with NumPy's methods, or lists of them."""
-    if type(x) in (list, tuple):
-        return type(x)(map(_given, x))
+    """A tensor with NumPy's methods."""
     if not holds_arrays(x):
         return x
     return np.reshape(x if isinstance(x, Tensor) else TENSORS.wrap(x), tuple(x.shape))
@@ -363,7 +362,7 @@ def entered(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
         with _as_arrays():
-            result = function(*map(_given, args), **{n: _given(x) for n, x in kwargs.items()})
+            result = function(*each(_given, args), **each(_given, kwargs))
         return _suited(result)
 
     return called

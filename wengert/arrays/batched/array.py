@@ -21,7 +21,7 @@ import numpy as np
 from wengert.arrays.common import axes_of, axis_of
 from wengert.arrays.kind import Kind, kind_of, name_of
 from wengert.arrays.methods import ArrayMethods
-from wengert.dispatch import PLAIN, as_array, primitive, signature
+from wengert.dispatch import PLAIN, as_array, each, primitive, signature
 from wengert.errors import BatchingError
 from wengert.history.location import here, line_of, warn
 from wengert.history.node import Node, tick
@@ -448,11 +448,7 @@ def ndim_of(x: Any) -> int:
 
 def results(level: Level, arrays: Any) -> Any:
     """Arrays with the batch in front, as batched ones."""
-    if type(arrays) in (list, tuple):
-        return type(arrays)(results(level, item) for item in arrays)
-    if isinstance(arrays, tuple):  # a named one
-        return type(arrays)(*(results(level, item) for item in arrays))
-    return BatchedArray(arrays, level)
+    return each(lambda x: BatchedArray(x, level), arrays)
 
 
 def generalized(level: Level, ufunc: Any, inputs: Any, kwargs: Any) -> Any:
@@ -505,20 +501,14 @@ def loop(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
     return in_turn(level, function, args, kwargs)
 
 
+def _of_example(level: Level, i: int, function: Any, args: Any, kwargs: Any) -> Any:
+    own = lambda x: x.raw[i] if at(x, level) else x
+    return function(*each(own, args), **each(own, kwargs))
+
+
 def in_turn(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
     """The function of each example in turn, and the results as a batch."""
-
-    def one(x: Any, i: int) -> Any:
-        if at(x, level):
-            return x.raw[i]
-        if type(x) in (list, tuple):
-            return type(x)(one(item, i) for item in x)
-        return x
-
-    examples = [
-        function(*one(args, i), **{k: one(v, i) for k, v in kwargs.items()})
-        for i in range(level.size)
-    ]
+    examples = [_of_example(level, i, function, args, kwargs) for i in range(level.size)]
     if not examples:
         raise BatchingError(
             f"vmap over no examples: {name_of(function)} has no batched meaning, so that what it "
@@ -620,10 +610,6 @@ class Numbers:
 
 def _drawn_singly(level: Level, method: str, draw: Any, args: Any, kwargs: Any) -> Any:
     """One draw after the other, with the arguments of each example."""
-
-    def one(x: Any, i: int) -> Any:
-        return x.raw[i] if type(x) is BatchedArray and x.level is level else x
-
     shuffled = method == "shuffle" and bool(args) and type(args[0]) is BatchedArray
     if method in ("bytes", "spawn") or (method == "shuffle" and not shuffled):
         raise BatchingError(
@@ -632,10 +618,7 @@ def _drawn_singly(level: Level, method: str, draw: Any, args: Any, kwargs: Any) 
             "Methods that return arrays have, such as random, choice and permutation. Call this "
             "one outside of the function that is vmapped."
         )
-    draws = [
-        draw(*[one(x, i) for x in args], **{name: one(x, i) for name, x in kwargs.items()})
-        for i in range(level.size)
-    ]
+    draws = [_of_example(level, i, draw, args, kwargs) for i in range(level.size)]
     return None if shuffled else BatchedArray(np.stack(draws), level)
 
 

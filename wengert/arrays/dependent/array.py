@@ -26,7 +26,7 @@ from wengert import dtypes
 from wengert.arrays.dependent.origins import Ids, Origins
 from wengert.arrays.kind import Kind, array_of
 from wengert.arrays.methods import ArrayMethods
-from wengert.dispatch import writes
+from wengert.dispatch import each, writes
 from wengert.errors import PatternError
 from wengert.history.location import here, line_of
 from wengert.rules import RULES
@@ -260,23 +260,16 @@ def dependent(origins: Dependence, value: Any, ids: Any) -> DependentArray:
 
 def each_dependent(origins: Dependence, value: Any, ids: Any) -> Any:
     """One or several results as dependent arrays, all with these names."""
-    if isinstance(value, (tuple, list)):
-        parts = [each_dependent(origins, part, ids) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    if isinstance(value, (np.ndarray, np.generic)):
-        return dependent(origins, value, ids)
-    return value
+
+    def named(x: Any) -> Any:
+        return dependent(origins, x, ids) if isinstance(x, (np.ndarray, np.generic)) else x
+
+    return each(named, value)
 
 
 def values_of(x: Any) -> Any:
     """An argument with arrays of values in the place of dependent ones."""
-    if type(x) is DependentArray:
-        return x.value
-    if type(x) in (list, tuple):
-        return type(x)([values_of(item) for item in x])
-    if type(x) is dict:
-        return {k: values_of(v) for k, v in x.items()}
-    return array_of(x)
+    return each(lambda x: x.value if type(x) is DependentArray else array_of(x), x)
 
 
 def ids_of(x: Any) -> Any:

@@ -18,13 +18,13 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.facts import COMPOSED, CONSTANT, REDUCTIONS, RUNNING, composed
-from wengert.arrays.kind import name_of
+from wengert.arrays.kind import array_of, name_of
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
 from wengert.autograd.operands import cast
 from wengert.autograd.out import refuse_tracked_out
 from wengert.autograd.record import recorder
-from wengert.dispatch import as_array, signature, writes
+from wengert.dispatch import as_array, each, signature, writes
 from wengert.errors import MissingRuleError
 from wengert.functions.joining import meshgrid
 from wengert.functions.numpy.arguments import described
@@ -36,7 +36,7 @@ from wengert.rules import RULES
 from wengert.rules.elementwise import nan_to_num
 from wengert.rules.rule import Rule
 from wengert.rules.special import of_scipy
-from wengert.tensor import MEANINGS, NUMBERS, Tensor, carries, settle, wrap
+from wengert.tensor import MEANINGS, NUMBERS, Tensor, carries, settle, tensors_among, wrap
 
 
 def meaning(function: Any) -> Callable[..., Any]:
@@ -99,7 +99,7 @@ def _of_numpy(function: Any) -> bool:
 
 def _inside(function: Any, *args: Any, **kwargs: Any) -> Any:
     """A function without a derivative, of the arrays inside."""
-    return _wrapped(function(*_unwrapped(args), **{k: _unwrapped(v) for k, v in kwargs.items()}))
+    return each(_wrapped, function(*each(array_of, args), **each(array_of, kwargs)))
 
 
 def _declared(function: Any) -> str:
@@ -114,7 +114,7 @@ def _declared(function: Any) -> str:
 
 
 def _without_rule(function: Any, *args: Any, **kwargs: Any) -> Any:
-    tensors = _tensors(args, kwargs)
+    tensors = tensors_among((args, kwargs))
     tracked = modes.is_grad_enabled() and any(x.requires_grad for x in tensors)
     if tracked or carries(*tensors):
         has = "requires grad" if tracked else "carries a tangent"
@@ -187,31 +187,9 @@ def promoted(operands: Any) -> list[Any]:
     return [_cast(x, target) for x in operands]
 
 
-def _tensors(*values: Any) -> list[Tensor]:
-    tensors: list[Tensor] = []
-    for value in values:
-        if isinstance(value, Tensor):
-            tensors.append(value)
-        elif isinstance(value, (list, tuple)):
-            tensors += _tensors(*value)
-        elif isinstance(value, dict):
-            tensors += _tensors(*value.values())
-    return tensors
-
-
-def _unwrapped(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value._array
-    if isinstance(value, (list, tuple)) and _tensors(value):
-        return type(value)(_unwrapped(v) for v in value)
-    return value
-
-
 def _wrapped(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         return wrap(settle(value))
-    if type(value) in (list, tuple):
-        return type(value)(_wrapped(v) for v in value)
     if hasattr(type(value), "__array_function__") and not isinstance(value, Tensor):
         return wrap(value)
     return value

@@ -42,7 +42,7 @@ from wengert.compile.trace.arrays.opaque import (
 from wengert.compile.trace.arrays.operands import BITWISE, common_shape, in_arithmetic, type_of
 from wengert.compile.trace.arrays.scopes import Scope, check_is_inside, writable_now
 from wengert.compile.trace.arrays.storage import Flags, Peek, Step, Storage, unasked, written
-from wengert.dispatch import PLAIN, Function, require, writes
+from wengert.dispatch import PLAIN, Function, each, require, writes
 from wengert.errors import TracingError
 from wengert.history.location import here, is_internal, line_of
 from wengert.history.node import tick
@@ -490,15 +490,12 @@ def known(x: TracedArray) -> Any:
 
 
 def values_of(trace: Trace, item: Any) -> Any:
-    if type(item) is TracedArray:
-        return known(item)
-    if isinstance(item, np.ndarray):
-        return trace.external(item)
-    if type(item) in (tuple, list):
-        return type(item)(values_of(trace, part) for part in item)
-    if type(item) is dict:
-        return {key: values_of(trace, part) for key, part in item.items()}
-    return item
+    def value_of(x: Any) -> Any:
+        if type(x) is TracedArray:
+            return known(x)
+        return trace.external(x) if isinstance(x, np.ndarray) else x
+
+    return each(value_of, item)
 
 
 GENERATORS = frozenset({operations.full, np.arange})
