@@ -542,7 +542,7 @@ class NestWriter:
             if number == max(window):  # by then, all have been computed
                 rows = self._rows(self.operations[window[0]].access)  # type: ignore[union-attr]
                 values = [self._vectors(self.operations[k].arg) for k in window]  # type: ignore[union-attr]
-                write_together(self.b, dtype, rows, values)
+                write_together(self.b, self.nest, window, rows, values)
             return
         step = self._step(op.access)
         scalar, vectors = self._computed_offsets(op.access)

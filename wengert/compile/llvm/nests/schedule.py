@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from wengert.compile.llvm.elementary.math import HEAVY
+from wengert.compile.llvm.machine.turning import SHORT_ROW
 from wengert.compile.plan.kernel import (
     Access,
     Apply,
@@ -542,6 +543,8 @@ class _Draft:
                 gathered = any(loop in depends[i] for i, _, _ in op.access.indices)
                 if any(k in self._turned(loop, i) for i in trips if i != loop):
                     total += times * 6.0
+                elif 1 < moved <= SHORT_ROW and isinstance(op, Load) and not gathered:
+                    total += times * moved
                 elif moved > 1 or gathered:
                     # Each element by itself; far ones miss the cache besides.
                     total += times * lanes * (1.0 if moved < 16 else 2.0)
