@@ -102,7 +102,7 @@ def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function
                 one_dtype(function.__name__, (*args[tensors], *map(kwargs.get, names)))
             for i, n in enumerate(names[len(args) :], len(args)):
                 if n in kwargs:
-                    kwargs[n] = _tensor(kwargs[n], function, names, i)
+                    kwargs[n] = _tensor(kwargs[n], function, i)
 
         return settled(checked)
 
@@ -111,25 +111,25 @@ def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function
 
 def operands_of(function: Function, count: int, args: Sequence[Any]) -> list[Any]:
     """The arguments of a function of which the first `count` are tensors; see `of_tensors`."""
-    names = signature(function)[0]
-    if not count and all(type(x) in NUMBERS for x in args[:2]):
+    given, numbers = [*args], 0
+    for i, x in enumerate(args[: count or 2]):
+        if isinstance(x, Tensor):
+            continue
+        if i >= count and isinstance(x, _NUMBERS):
+            numbers += type(x) in NUMBERS
+        else:
+            given[i] = _tensor(x, function, i)
+    if numbers and numbers == len(args[:2]):
+        names = signature(function)[0]
         raise TypeError(
             f"{function.__name__}(): argument '{names[0]}' (position 1) or '{names[1]}' (position "
             f"2) must be a Tensor, not {' and '.join(type(x).__name__ for x in args[:2])}. Make "
             "one with wengert.tensor(...)."
         )
-    tensors = [
-        x
-        if isinstance(x, Tensor) or (i >= count and isinstance(x, _PLAIN_NUMBERS))
-        else x
-        if i >= count and isinstance(x, (Number, np.bool_))
-        else _tensor(x, function, names, i)
-        for i, x in enumerate(args[: count or 2])
-    ]
-    return [*tensors, *args[len(tensors) :]]
+    return given
 
 
-_PLAIN_NUMBERS = (float, int, complex)  # asked first: an abstract class takes thrice as long
+_NUMBERS = (float, int, complex, np.bool_, Number)  # last what takes thrice as long to ask
 
 
 def rounds(*args: Any) -> bool:
@@ -194,14 +194,14 @@ def numbers_first(*names: str) -> Callable[[Function], Function]:
     return decorate
 
 
-def _tensor(x: Any, function: Function, names: tuple[str, ...], place: int) -> Tensor:
+def _tensor(x: Any, function: Function, place: int) -> Tensor:
     if dtypes.is_foreign(x):
         raise dtypes.foreign(x)
     if isinstance(x, Tensor) or hasattr(x, "__array__"):
         return tensor_of(x)
     raise TypeError(
-        f"{function.__name__}(): argument '{names[place]}' (position {place + 1}) must be a "
-        f"Tensor, not {type(x).__name__}. Make one with wengert.tensor(...)."
+        f"{function.__name__}(): argument '{signature(function)[0][place]}' (position "
+        f"{place + 1}) must be a Tensor, not {type(x).__name__}. Make one with wengert.tensor(...)."
     )
 
 

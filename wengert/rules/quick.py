@@ -82,6 +82,13 @@ def _expand_dims(a: Any, axis: Any) -> Any:
     return np.expand_dims(a, axis)
 
 
+def _stack(arrays: Any, axis: int = 0) -> Any:
+    if type(axis) is int and 0 <= axis <= arrays[0].ndim:
+        place = (*_ALL[:axis], None)
+        return np.concatenate(tuple([a[place] for a in arrays]), axis)
+    return np.stack(arrays, axis)
+
+
 def _squeeze(a: Any, axis: Any = None) -> Any:
     return a.squeeze(axis)
 
@@ -132,6 +139,7 @@ QUICK |= {
     np.swapaxes: _swapaxes,
     np.expand_dims: _expand_dims,
     np.squeeze: _squeeze,
+    np.stack: _stack,
     select: _select,
     slices: _slices,
 }
