@@ -360,21 +360,21 @@ def _sequence(rule: Rule) -> Recorder:
         if kwargs or len(args) != count:
             args = tuple(rule.bind(*args, **kwargs).values())
         items = args[place]
-        found = None if modes.special else _plain(items)
-        if found is None:
+        usual = None if modes.special else _plain(items)
+        if usual is None:
             items = uniform(items)
             arrays = [x._array if isinstance(x, Tensor) else x for x in items]
             nodes = [current_node(x) if isinstance(x, Tensor) else None for x in items]
             odd = any(isinstance(x, Tensor) and x._origin is INFERENCE for x in items)
             dtype = dtypes.of(arrays[0]) if arrays else None
         else:
-            arrays, nodes, odd, dtype = found
+            arrays, nodes, odd, dtype = usual
         before, after = args[:place], args[place + 1 :]
         sequence = tuple(arrays)  # NumPy takes half as long for it as for a list
         if dtype is not None and dtype.itemsize == 2 and dtypes.is_half(dtype):
             array = rounded(function, *before, sequence, *after)
         else:
-            array = (function if found is None else quick)(*before, sequence, *after)
+            array = (function if usual is None else quick)(*before, sequence, *after)
         out = wrap(array if type(array) is ndarray else settle(array))
         if modes.special and not may_record(out):
             operands = (*before, items, *after)
