@@ -69,7 +69,7 @@ from wengert.compile.trace.world.places import (
 from wengert.compile.trace.world.reads import is_fetchable
 from wengert.compile.trace.world.world import OF_THE_TRACE, World
 from wengert.dispatch import errors_pass
-from wengert.errors import StateError, TracingError
+from wengert.errors import InplaceError, ModifiedError, StateError, TracingError
 from wengert.history import modes
 from wengert.history.location import warn
 from wengert.history.surroundings import KNOWING
@@ -595,7 +595,10 @@ class CompiledFunction(_Typed[P, R]):
                 result = [tracked(run, args, kwargs)]
                 capture.world.check_kept(self._fixed)
                 capture.back.check_histories()
-                pulled = pull_back(capture, *result)
+                try:
+                    pulled = pull_back(capture, *result)
+                except (ModifiedError, InplaceError) as error:
+                    raise _Raised from error
             return capture.captured(result, pulled)
 
         world = capture.world

@@ -98,6 +98,10 @@ class Trace(Kind):
         """What each random draw gave."""
         self.drawn_before: Iterator[tuple[Value, ...]] | None = None
         """What they give while something is computed again."""
+        self.writes = 0
+        """How often something was written into an array."""
+        self.may_write = False
+        """Whether a branch, which may not be taken, writes into memory from outside of it."""
 
     def record(
         self, function: Function, args: tuple[Any, ...], shape: Shape, dtype: Any, **kwargs: Any
@@ -551,6 +555,7 @@ class TracedArray(ArrayMethods):
         storage = writable_now(self.trace, self.storage)
         storage.value = written(self.trace, storage.value, self.path, value)
         storage.writes += 1
+        self.trace.writes += 1
 
     def write(self, x: Any) -> None:
         """Hold the numbers of `x`, cast and broadcast, as `self[...] = x` says."""

@@ -48,12 +48,21 @@ class Chosen(BodyNode):
 
 
 class Choice:
-    """The branches that were run, what each returned, and which is taken: `index` is its number."""
+    """The branches that were run, what each returned, and which is taken: `index` is its number.
+
+    `memory` is what they have written.
+    """
 
     def __init__(
-        self, trace: Trace, index: Value, branches: list[Branch], results: list[list[Any]]
+        self,
+        trace: Trace,
+        index: Value,
+        branches: list[Branch],
+        results: list[list[Any]],
+        memory: Memory,
     ) -> None:
         self.trace = trace
+        self.memory = memory
         self.index = index
         self.branches = branches
         self.layers = list(map(all_joined, zip(*results, strict=True)))
@@ -93,9 +102,9 @@ class Choice:
     def pulled(self, gs: list[Any], recorded: bool) -> list[Any]:
         """The cotangents of what lies around, by a choice between sweeps."""
         branches, cotangents = [], []
-        for branch, returned in zip(self.branches, self.results, strict=True):
+        for k, (branch, returned) in enumerate(zip(self.branches, self.results, strict=True)):
             scope = Branch(self.trace, branch.lineage)
-            with scope:
+            with scope, self.memory.taken(k):
                 roots = [(history_of(x), g) for x, g in zip(returned, gs, strict=True)]
                 cotangents.append(swept(roots, self.targets, recorded))
             branches.append(scope)
@@ -110,7 +119,8 @@ class Choice:
                     results[-1].append(np.zeros_like(like) if g is None else g)
         if not kept:
             return [None] * len(self.targets)
-        taken = iter(Choice(self.trace, self.index, branches, results).outputs())
+        outputs = Choice(self.trace, self.index, branches, results, self.memory).outputs()
+        taken = iter(outputs)
         return [next(taken) if k in kept else None for k in range(len(self.targets))]
 
 
@@ -138,6 +148,6 @@ def choice(
         with branch:
             results.append([change(x) for change, x in zip(changes, leaves, strict=True)])
             results[-1] += written
-    outputs = Choice(trace, number, branches, results).outputs()
+    outputs = Choice(trace, number, branches, results, memory).outputs()
     memory.put(outputs[len(changes) :], 1)
     return outputs[: len(changes)]

@@ -92,6 +92,10 @@ class Memory:
         """How many writes an iteration counts."""
         self.branches: list[dict[Storage, Any]] = []
         """What each branch has made of what it wrote."""
+        self.stamps: list[dict[Cell, int]] = []
+        """When each branch wrote last."""
+        self.around: dict[Cell, tuple[int, int]] = {}
+        """When a cell was written last before all branches, and when it is by one of them."""
 
     def starts(self) -> list[Any]:
         """What the parts begin as; what gets a tangent in the body carries zero from the start."""
@@ -154,6 +158,8 @@ class Memory:
             if self.lacking:
                 raise refuse_write("gives a tangent to a tensor that was made outside of it,")
             self.branches.append({s: self._whole(s, self.parts[s]) for s in scope.written})
+            cells = [cell for stood in scope.written.values() for cell in stood.counts()]
+            self.stamps.append({cell: cell.stamp for cell in cells})
 
     def results(self) -> list[list[Any]]:
         """What each of the branches makes of all that any of them writes."""
@@ -181,7 +187,21 @@ class Memory:
                 _give_history(tensor, x._node)
         for cell, count in self.counts.items():
             cell.count += count * times
-            cell.stamp = tick()  # what an iteration saves of it, another one overwrites
+            before, cell.stamp = cell.stamp, tick()  # what an iteration saves another overwrites
+            self.around[cell] = before, cell.stamp
+            self.trace.may_write |= bool(self.branches)
+
+    @contextmanager
+    def taken(self, branch: int) -> Iterator[None]:
+        """Go back through one of the branches: what it saved, the others have not overwritten."""
+        changed = {cell: ends for cell, ends in self.around.items() if cell.stamp == ends[1]}
+        for cell, (before, _) in changed.items():
+            cell.stamp = self.stamps[branch].get(cell, before)
+        try:
+            yield
+        finally:
+            for cell, (_, after) in changed.items():
+                cell.stamp = after
 
 
 class Stood:

@@ -39,7 +39,11 @@ class Pulled:
 
 
 def pull_back(capture: Capture, result: Any) -> Pulled:
-    """Pull traced cotangents of the results back to everything that requires grad."""
+    """Pull traced cotangents of the results back to everything that requires grad.
+
+    What is overwritten on the way is an error for whoever goes there. But where a branch may have
+    written it, or may not, that is for each call to tell: it is raised here.
+    """
     tensors = capture.back.outcomes(result)
     recorded = {id(t): t for t in tensors if current_node(t) is not None}.values()
     own = list(filter(_is_leaf, recorded))
@@ -73,6 +77,8 @@ def pull_back(capture: Capture, result: Any) -> Pulled:
             "the call of backward() to the caller."
         )
     except (ModifiedError, InplaceError) as error:
+        if capture.trace.may_write:
+            raise
         refusal = error.with_traceback(None)
     else:
         reached = [leaf for leaf, g in zip(leaves, gradients, strict=False) if g is not None]
