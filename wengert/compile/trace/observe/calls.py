@@ -288,6 +288,10 @@ class Calls(Outside):
         """An operation of the observer, in the place of a callable that does this."""
         return functools.partial(getattr(self, meaning), *callee)
 
+    def _is_meant(self, callee: Any) -> bool:
+        """Whether this is an operation of the observer, which tells itself of what it does."""
+        return getattr(getattr(callee, "func", None), "__self__", None) is self
+
     def _found(self, cls: type, name: str) -> Any:
         """A special method of a class, if it is the user's; whether there is one has been read."""
         key = cls, name

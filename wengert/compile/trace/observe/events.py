@@ -52,6 +52,9 @@ class Write:
         call        the container's method `key` was called with `after`, positional and named
                     arguments, and changed it; `before` is what it contained
         in place    owner `key`= after, as in `owner += after`
+
+    For these two `since` is what had been done before, in the words of `Outside.done`: all that the
+    program has done since belongs to the call.
     """
 
     kind: str
@@ -59,6 +62,7 @@ class Write:
     key: Any
     before: Any
     after: Any
+    since: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -405,10 +405,11 @@ class Observer(Calls):
         if theirs and id(left) in self.origins and not self.is_known(left):
             if isinstance(left, CHANGEABLE):
                 self._given(right, operator)
-                held = contents(left)
+                held, done = contents(left), self.done()
                 result = getattr(operator, name)(left, right)
                 self._changed(left, held)
-                self._tell(self.on_write, Write("in place", left, operation, MISSING, right))
+                write = Write("in place", left, operation, MISSING, right, done)
+                self._tell(self.on_write, write)
                 return None, Decided(result)
             self._tell(self.on_write, Write("in place", left, operation, MISSING, right))
         if theirs:
@@ -469,7 +470,7 @@ class Observer(Calls):
         It is `unused` where nobody looks at what it returns.
         """
         owner, name = method.__self__, name_of(method)
-        before = contents(owner)
+        before, done = contents(owner), self.done()
         for value in (*args, *named.values()):
             self._given(value, method)
         try:
@@ -482,7 +483,8 @@ class Observer(Calls):
             self._changed(owner, before)
             if isinstance(owner, set) and name == "pop":  # of any item: the call takes out this one
                 name, args = "remove", (result,)
-            self._tell(self.on_write, Write("call", owner, name, before, (args, named)))
+            write = Write("call", owner, name, before, (args, named), done)
+            self._tell(self.on_write, write)
             if result is not None and not unused:
                 self._read_contents(owner)
             elif may_raise(owner, name, args):

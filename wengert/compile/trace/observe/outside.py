@@ -68,6 +68,9 @@ class Outside:
     def on_write(self, write: Write) -> None:
         pass
 
+    def done(self) -> Any:
+        """What the program has done so far."""
+
     def on_change(self, container: Any, held: tuple[Any, ...]) -> None:
         """The program itself has changed a container outside, which held this."""
 

@@ -145,6 +145,8 @@ class Asking(Observer):
         owners = [x for x in (*args, *named.values()) if isinstance(x, CHANGEABLE)]
         if any(map(self.is_outside, owners)) and not is_ours(callee):
             trusted = super()._trusted(callee, args, named)
+            if self._is_meant(trusted[2]):
+                return trusted
             return {}, (), functools.partial(self._with_containers, callee, args, named, trusted)
         return super()._trusted(callee, args, named)
 
@@ -157,7 +159,7 @@ class Asking(Observer):
             for owner, now in zip(given, seen, strict=True)
             if isinstance(owner, CHANGEABLE) and self.is_outside(owner)
         ]
-        before = [contents(now) for _, now in pairs]
+        before, done = [contents(now) for _, now in pairs], self.done()
         result = really[2](*really[1], **really[0])
         changed = [
             (owner, was)
@@ -174,6 +176,7 @@ class Asking(Observer):
         self.asked.clear()
         for owner, was in changed:
             self._changed(owner, was)
+            self.carried_out(owner, done)
             if result is not None:
                 self._read_contents(owner)
         around = _owner(callee)
@@ -181,6 +184,9 @@ class Asking(Observer):
             self.refuse(f"a {type(around).__name__} that is made inside changes what is outside")
         self.effects.append((None, (callee, "__call__", args, named)))
         return result
+
+    def carried_out(self, owner: Any, since: Any) -> None:
+        """A call that has changed a container is made again by each call of the program."""
 
     def _goes_by_arguments(self, callee: Any, args: Any) -> bool:
         if callee is isinstance or callee is issubclass:

@@ -527,7 +527,26 @@ class World(Reads):
             self.written_places[key] = place, write.before
         self.effects.append((place, write.after))
 
+    def done(self) -> tuple[int, int]:
+        return len(self.effects), self.trace.writes + len(self.trace.drawn)
+
+    def carried_out(self, owner: Any, since: tuple[int, int]) -> None:
+        """A call that has changed this container is made again by each call of the program, with
+        all that it calls in its turn: what that did is no effect by itself.
+        """
+        effects, computed = since
+        if self.done()[1] != computed:
+            self.refuse(
+                f"a {type(owner).__name__} from outside is changed by what calls a function that "
+                "writes into arrays, or draws random numbers"
+            )
+        if self.effects[effects:]:
+            del self.effects[effects:]
+            self._read_contents(owner)
+
     def _did(self, write: Write) -> None:
+        if isinstance(write.owner, CONTAINERS):
+            self.carried_out(write.owner, write.since)
         if write.kind == "call":
             args, named = write.after
             self.effects.append((None, (write.owner, write.key, args, named)))
