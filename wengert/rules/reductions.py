@@ -164,14 +164,14 @@ general(
 # ---- extrema -------------------------------------------------------------------------------
 #
 # Equal extrema share the cotangent evenly: the subgradient of least norm. A NaN equals no number,
-# so all-NaN slices count their NaNs as ties.
+# and is the extremum of its slice: there the NaNs are the ties.
 
 
 def ties(a: Any, y: Any, axis: Any, keepdims: bool) -> Any:
     """Each element's share of its reduction: 1/k for the k elements that attain it."""
     best = expand(y, a.shape, axis, keepdims)
-    hit = np.where((a == best) | ((a != a) & (best != best)), np.ones_like(a), 0)
-    return hit / np.sum(hit, axis=axis, keepdims=True)
+    hit = np.where((a == best) | (a != a), np.ones_like(a), 0)
+    return hit * (1 / np.sum(hit, axis=axis, keepdims=True))
 
 
 for extremum, label in ((np.max, "Amax"), (np.min, "Amin")):
