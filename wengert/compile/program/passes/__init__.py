@@ -79,6 +79,8 @@ def finish(program: Program) -> Program:
 
     It comes last, when a program is cut in two: what one part saves for the other stays whole.
     """
+    if products.in_loops(program):
+        _run(program, _walk, dead)
     if columns(program):
         _run(program, _walk, dead, _walk, dead)
     if part_by_part(program):

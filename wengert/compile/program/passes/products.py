@@ -3,6 +3,10 @@
 A transposed operand is free (BLAS reads it by its strides), a product of two large matrices is
 faster than a batch of small ones, and products of vectors are loops, which fuse with others.
 All rules but `transpose` and `outer` may add up in another order, and agree to rounding.
+
+Products of a large array of short rows, points say, and the matrix that turns them go through
+memory for few operations a number. Where only loops read the result, `in_loops` makes it part of
+them.
 """
 
 from __future__ import annotations
@@ -13,12 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.program.infer import axes_of
-from wengert.compile.program.operations import view
-from wengert.compile.program.passes.rewrite import Rewrite, Rules, rewrite
+from wengert.arrays.facts import REDUCED_BY
+from wengert.compile.program.infer import axes_of, statement
+from wengert.compile.program.operations import LAYOUTS, view
+from wengert.compile.program.passes.rewrite import Rewrite, Rules, is_elementwise, rewrite
 from wengert.compile.program.program import Program, Shape, Statement, Value
 
 RULES = Rules()
+
+FEW = 3
+"""Columns of a matrix that fill no vector, and numbers of a row of the other one: a loop is quicker
+with so few, where it need not read the result from memory."""
+LARGE = 1 << 13
+"""Elements of a result that no nearest cache holds."""
 
 
 def products(program: Program) -> Program:
@@ -161,3 +172,52 @@ def _swapped_from(p: Rewrite, x: Value) -> Value | None:
 def of_zeros(p: Rewrite, s: Statement) -> Any:
     """A product over an empty dimension is zero."""
     return 0 if s.args[0].shape[-1] == 0 else None
+
+
+# ---- short rows ----------------------------------------------------------------------------
+
+
+def in_loops(program: Program) -> bool:
+    """Write products of short rows, which only loops read, as sums of elementwise products, which
+    are fused with these; whether the program was changed, in place."""
+    users = program.users()
+    short = {s for s in program.statements if _is_short(s) and _only_loops_read(s, users, program)}
+    if short:
+        old = program.statements
+        program.statements = [new for s in old for new in (_as_sum(s) if s in short else [s])]
+    return bool(short)
+
+
+def _is_short(s: Statement) -> bool:
+    if s.function is not np.matmul or s.output.dtype.kind != "f" or s.output.dtype.itemsize < 4:
+        return False
+    return max(s.args[1].shape[-2:]) <= FEW and s.output.size >= LARGE
+
+
+def _only_loops_read(s: Statement, users: dict[Value, list[Statement]], program: Program) -> bool:
+    waiting = [s.output]
+    while waiting:
+        v = waiting.pop()
+        readers = users.get(v, [])
+        if not readers or v in program.results:
+            return False
+        for reader in readers:
+            if reader.function in LAYOUTS:
+                waiting.append(reader.output)
+            elif not is_elementwise(reader.function) and reader.function not in REDUCED_BY:
+                return False
+    return True
+
+
+def _as_sum(s: Statement) -> list[Statement]:
+    """sum_k a[..., m, k] b[..., k, n]"""
+    a, b = s.args
+    rows = statement(np.reshape, a, (*a.shape[:-1], 1, a.shape[-1]))
+    columns = [*range(len(b.shape) - 2), len(b.shape) - 1, len(b.shape) - 2]
+    turned = statement(np.transpose, b, tuple(columns))
+    shape = turned.output.shape
+    beside = statement(np.reshape, turned.output, (*shape[:-2], 1, *shape[-2:]))
+    terms = statement(np.multiply, rows.output, beside.output)
+    axes = (len(terms.output.shape) - 1,)
+    total = Statement(np.sum, (terms.output,), {"axis": axes}, s.outputs, s.code, s.at)
+    return [rows, turned, beside, terms, total]
