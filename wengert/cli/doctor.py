@@ -16,6 +16,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.history import cache
+from wengert.visual.flames import time_of
 
 Say = Callable[[str], None]
 Line = tuple[str, str]
@@ -53,7 +54,8 @@ def run(say: Say = print) -> bool:
             problems.append(f"{timing.name}: {type(error).__name__}: {error}")
             say(f"  {timing.name:<42}failed")
             continue
-        say(f"  {timing.name:<42}{amount(seconds):>10}  (expected {amount(timing.expected)})")
+        found, expected = time_of(1e9 * seconds), time_of(1e9 * timing.expected)
+        say(f"  {timing.name:<42}{found:>10}  (expected {expected})")
         if seconds > SLOW * timing.expected:
             problems.append(f"{timing.name}: slow. {timing.cure}")
     busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
@@ -149,17 +151,6 @@ def measured(function: Callable[[], Any], seconds: float = 0.6) -> float:
             function()
         times.append((time.perf_counter() - begin) / rounds)
     return min(times)
-
-
-def amount(seconds: float) -> str:
-    """
-    >>> amount(0.0123)
-    '12.3 ms'
-    """
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
 
 
 def _product() -> Callable[[], Any]:

@@ -279,16 +279,17 @@ class set_grad_enabled(Mode):
         # It acts at once; `with` and decorating make it a scope after all.
         self._outer: State | None = enter(current()._replace(grad=mode))
 
-    def __enter__(self) -> Self:
+    def _undo(self) -> None:
         if self._outer is not None:
             grad, self._outer = self._outer.grad, None
             enter(current()._replace(grad=grad))
+
+    def __enter__(self) -> Self:
+        self._undo()
         return super().__enter__()
 
     def __call__(self, function: F) -> F:
-        if self._outer is not None:
-            grad, self._outer = self._outer.grad, None
-            enter(current()._replace(grad=grad))
+        self._undo()
         return super().__call__(function)
 
     def _changed(self, state: State) -> State:

@@ -269,8 +269,7 @@ def implicit_solution(problem: _Problem, *arrays: Any) -> Any:
 
 
 def _like_unknowns(problem: _Problem, *arrays: Any) -> Any:
-    zeros = tuple(np.zeros(x.shape, x.dtype) for x in arrays[: problem.n])
-    return zeros if len(zeros) > 1 else zeros[0]
+    return systems.like(arrays[: problem.n])
 
 
 _found = primitive(implicit_solution, opaque=True, result=_like_unknowns)

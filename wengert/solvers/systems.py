@@ -167,9 +167,14 @@ def ordinarily(grad: bool = True) -> Any:
         modes.enter(before)
 
 
+def like(arrays: Sequence[Any], rows: tuple[int, ...] = ()) -> Any:
+    """Zeros of these shapes, or of so many rows of them: what a primitive is to return of them."""
+    zeros = tuple(np.zeros((*rows, *x.shape), x.dtype) for x in arrays)
+    return zeros if len(zeros) > 1 else zeros[0]
+
+
 def _like_b(system: System, n: int, *arrays: Any) -> Any:
-    zeros = tuple(np.zeros(x.shape, x.dtype) for x in arrays[:n])
-    return zeros if n > 1 else zeros[0]
+    return like(arrays[:n])
 
 
 def linear_solution(system: System, n: int, *arrays: Any) -> Any:

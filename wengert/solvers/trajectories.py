@@ -27,7 +27,7 @@ from wengert.autograd.function import Function
 from wengert.dispatch import primitive, require
 from wengert.errors import GradError
 from wengert.solvers.runge_kutta import METHODS, Control, Path, chosen, fixed
-from wengert.solvers.systems import DENSE, Packing, Tensors, ordinarily, pushed, replaced
+from wengert.solvers.systems import DENSE, Packing, Tensors, like, ordinarily, pushed, replaced
 from wengert.tensor import Tensor, wrap
 from wengert.transforms.reverse import vjp
 
@@ -238,8 +238,7 @@ def _trajectory(problem: Problem, times: Any, *arrays: Any) -> Any:
 
 
 def _like_trajectory(problem: Problem, times: Any, *arrays: Any) -> Any:
-    zeros = tuple(np.zeros((len(times), *x.shape), x.dtype) for x in arrays[: problem.n])
-    return zeros if len(zeros) > 1 else zeros[0]
+    return like(arrays[: problem.n], (len(times),))
 
 
 integrated = primitive(_trajectory, opaque=True, result=_like_trajectory)

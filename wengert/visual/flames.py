@@ -93,7 +93,7 @@ class FlameGraph(Picture):
 
     def __repr__(self) -> str:
         count = sum(1 for _ in self.root.walk()) - 1
-        return f"<FlameGraph of {count} bar{'s' if count != 1 else ''}: {_time(self.root.total)}>"
+        return f"<FlameGraph of {count} bar{'s' if count != 1 else ''}: {time_of(self.root.total)}>"
 
     def save(self, path: str | Path) -> Path:
         """Write the picture, as .svg or as .html, whole or not at all."""
@@ -163,7 +163,7 @@ def _bar(depth: int, left: float, width: float, frame: Frame, whole: int) -> str
         part
         for part in (
             frame.name,
-            f"{_time(frame.total)}, {frame.total / whole:.1%}; {_time(frame.own)} of it itself",
+            f"{time_of(frame.total)}, {frame.total / whole:.1%}; {time_of(frame.own)} of it itself",
             often,
             frame.line,
             frame.module and f"in module {frame.module}",
@@ -193,11 +193,15 @@ def fitting(name: str, width: float) -> str:
     return name if len(name) <= letters else name[: letters - 1] + "…"
 
 
-def _time(nanoseconds: int) -> str:
+def time_of(nanoseconds: float) -> str:
+    """
+    >>> time_of(12_345_678)
+    '12.3 ms'
+    """
     for unit, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if nanoseconds >= scale:
             return f"{nanoseconds / scale:.3g} {unit}"
-    return f"{nanoseconds} ns"
+    return f"{nanoseconds:.3g} ns"
 
 
 _PAGE = """<!DOCTYPE html>

@@ -12,7 +12,8 @@ import numpy as np
 from wengert.compile.plan.arrays import Arrays, Goal, fresh
 from wengert.compile.plan.needs import Needs
 from wengert.compile.plan.sequence import Sequence
-from wengert.compile.plan.strides import Strided, axes_of_transpose, inverse, through
+from wengert.compile.plan.strides import Strided, inverse, through
+from wengert.compile.program.infer import axes_of
 from wengert.compile.program.program import Statement, Value
 
 
@@ -130,7 +131,7 @@ class Homes:
         best, choice = self._price(value, None, ends), None
         for s in users if best else ():
             if s.function is np.transpose:
-                axes = axes_of_transpose(s)
+                axes = axes_of(s)
                 price = self._price(value, axes, ends)
                 if price < best:
                     best, choice = price, axes

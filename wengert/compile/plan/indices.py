@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compile.plan.strides import axes_of_transpose, blocks, entries_of_view, start_and_step
+from wengert.compile.plan.strides import blocks, entries_of_view, start_and_step
+from wengert.compile.program.infer import axes_of
 from wengert.compile.program.program import Shape, Statement, Value
 
 
@@ -71,7 +72,7 @@ def of_operand(axes: tuple[Axis, ...], shape: Shape, zero: Any = ZERO) -> tuple[
 
 def transposed(s: Statement, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
     result: list[Axis] = [None] * len(axes)
-    for axis, k in zip(axes, axes_of_transpose(s), strict=True):
+    for axis, k in zip(axes, axes_of(s), strict=True):
         result[k] = axis
     return tuple(result)
 

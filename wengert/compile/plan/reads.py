@@ -28,16 +28,10 @@ def own_frames(s: Statement, roles: Roles) -> tuple[Frame, Frame]:
 
 def trace(value: Value, frame: Frame, roles: Roles) -> tuple[Value, Frame] | None:
     """What a value is a view of, and the frame in which that is read."""
-    while True:
-        s = roles.made.get(value)
-        role = roles.of[s] if s is not None else ""
-        if role == "source":
-            return None
-        if role != "layout":
-            return value, frame
-        assert s is not None
+    for s in roles.layouts(value):
         frame = before(s, frame)
-        value = s.args[0]
+    source = roles.source(value)
+    return None if source is None else (source, frame)
 
 
 def operand_frames(s: Statement, work: Frame, roles: Roles) -> Iterator[tuple[Value, Frame]]:

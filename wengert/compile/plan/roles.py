@@ -9,6 +9,7 @@ stand alone: "multiply", "parts" (concatenations and writes into a part), "scatt
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -191,17 +192,17 @@ class Roles:
 
     # ---- what values are ----------------------------------------------------------------------
 
+    def layouts(self, value: Value) -> Iterator[Statement]:
+        """The statements that make a view of what a value is a view of, the last one first."""
+        while (s := self.made.get(value)) is not None and self.of[s] == "layout":
+            yield s
+            value = s.args[0]
+
     def source(self, value: Value) -> Value | None:
         """What a value is a view of; None for one that is made of nothing."""
-        while True:
-            s = self.made.get(value)
-            role = self.of[s] if s is not None else ""
-            if role == "source":
-                return None
-            if role != "layout":
-                return value
-            assert s is not None
+        for s in self.layouts(value):
             value = s.args[0]
+        return None if value in self.made and self.of[self.made[value]] == "source" else value
 
     def can_write(self, value: Value, array: Strided) -> bool:
         """Whether what makes a value can write it to an array as that lies: loops write row after

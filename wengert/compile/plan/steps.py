@@ -25,7 +25,7 @@ from wengert.compile.plan.plan import Plan
 from wengert.compile.plan.reads import own_frames
 from wengert.compile.plan.roles import SEARCHES
 from wengert.compile.plan.sequence import Copy, Sequence, Task
-from wengert.compile.plan.strides import Buffer, Strided, part_of, row_major
+from wengert.compile.plan.strides import Buffer, Strided, part_of
 from wengert.compile.plan.terms import Built
 from wengert.compile.program.bodies import run
 from wengert.compile.program.infer import infer
@@ -231,7 +231,7 @@ class _Writer:
         programs = run(s)
         inputs = {v: self.arrays.located(v) or self._copy(v) for v in dict.fromkeys(s.inputs)}
         if programs:  # they read and write whole arrays
-            inputs = {v: a if _is_whole(a) else self._copy(v) for v, a in inputs.items()}
+            inputs = {v: a if a.contiguous else self._copy(v) for v, a in inputs.items()}
         self._keep_apart(s, [*s.inputs])
         homes = [self.homes.of(v) for v in s.outputs]
         plans = tuple(map(self.plan, programs))
@@ -369,12 +369,6 @@ def _interleave(concatenation: Statement) -> bool:
     axis = s.kwargs.get("axis", s.args[1] if len(s.args) > 1 else 0) % len(s.output.shape)
     narrow = min(math.prod(v.shape[axis:]) for v in s.args[0]) * s.output.dtype.itemsize
     return narrow < LINE and math.prod(s.output.shape[:axis]) > 1
-
-
-def _is_whole(array: Strided) -> bool:
-    """Whether an array lies in memory without gaps, row by row."""
-    steps = zip(array.shape, array.strides, row_major(array.shape), strict=True)
-    return all(n == 1 or have == want for n, have, want in steps)
 
 
 def _safe(built: Built) -> bool:

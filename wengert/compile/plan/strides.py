@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.plan.plan import Place
+from wengert.compile.program.infer import axes_of
 from wengert.compile.program.operations import take, view
 from wengert.compile.program.program import Shape, Statement
 
@@ -43,6 +44,7 @@ class Strided:
 
     @property
     def contiguous(self) -> bool:
+        """Whether it lies in memory without gaps, row by row."""
         return all(
             n == 1 or s == t
             for n, s, t in zip(self.shape, self.strides, row_major(self.shape), strict=True)
@@ -75,13 +77,6 @@ def in_order(shape: Shape, order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def axes_of_transpose(s: Statement) -> tuple[int, ...]:
-    """The axes of the operand, in the order in which the result has them."""
-    rank = len(s.output.shape)
-    axes = s.args[1] if len(s.args) > 1 else s.kwargs.get("axes")
-    return tuple(a % rank for a in axes) if axes is not None else tuple(reversed(range(rank)))
-
-
 def entries_of_view(s: Statement) -> Iterator[tuple[Any, int]]:
     """For each entry of a basic index: the entry, and the axis of the operand it is about."""
     axis = 0
@@ -102,7 +97,7 @@ def through(s: Statement, a: Strided) -> Strided | None:
     """The result of a change of layout of an array in memory, or None if it needs a copy."""
     f, shape = s.function, s.output.shape
     if f is np.transpose:
-        axes = axes_of_transpose(s)
+        axes = axes_of(s)
         return Strided(a.buffer, shape, tuple(a.strides[k] for k in axes), a.offset)
     if f is np.broadcast_to:
         lead = len(shape) - len(a.shape)
@@ -141,7 +136,7 @@ def inverse(s: Statement, a: Strided) -> Strided | None:
     x = s.args[0]
     if s.function is np.transpose:
         strides = [0] * len(x.shape)
-        for axis, step in zip(axes_of_transpose(s), a.strides, strict=True):
+        for axis, step in zip(axes_of(s), a.strides, strict=True):
             strides[axis] = step
         return Strided(a.buffer, x.shape, tuple(strides), a.offset)
     if s.function is np.reshape:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ class _WithBodies:
 
     __module__ = "wengert"
     bodies: Sequence[Program]
+    settings: ClassVar[tuple[str, ...]]
+    """What tells two of a kind with equal bodies apart; but for what an `Until` keeps."""
 
     @property
     def draws(self) -> bool:
@@ -43,6 +45,7 @@ class Repeat(_WithBodies):
     """
 
     __name__ = "repeat"
+    settings = ("length", "backwards", "carries", "rows")
 
     def __init__(
         self, body: Program, length: int, backwards: bool, carries: int, rows: int
@@ -126,6 +129,7 @@ class Choose(_WithBodies):
     """
 
     __name__ = "choose"
+    settings = ("given", "makes")
 
     def __init__(self, bodies: list[Program], given: list[list[int]], makes: list[list[int]]):
         self.bodies = bodies
@@ -216,6 +220,7 @@ class Until(_Kept):
     """
 
     __name__ = "until"
+    settings = ("carries",)
     lasts = endless = True
     """It may run for ever, and has to be interruptible."""
     taken = 0
@@ -265,6 +270,7 @@ class Rewind(_Kept):
     """
 
     __name__ = "rewind"
+    settings = ("carries", "blocks", "limit", "keeps")
     draws = False
     lasts = endless = True
 

@@ -7,8 +7,9 @@ The passes use it for the statements they make, and `check_types` holds a whole 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -164,16 +165,19 @@ def length(index: slice, n: int) -> int:
 
 
 def _view(x: Value, index: tuple[Any, ...]) -> Type:
-    sizes = iter(x.shape)
-    shape: list[int] = []
-    for entry in index:
-        if entry is None:
-            shape.append(1)
-        elif isinstance(entry, slice):
-            shape.append(length(entry, next(sizes)))
+    return tuple(itertools.chain(*_sizes(x.shape, index))), x.dtype, False
+
+
+def _sizes(shape: Shape, entries: Sequence[Any]) -> Iterator[Shape]:
+    """What stands in the place of each entry of an index, and after them."""
+    sizes = iter(shape)
+    for entry in entries:
+        n = 1 if entry is None else next(sizes)
+        if entry is None or isinstance(entry, slice):
+            yield (n if entry is None else length(entry, n),)
         else:
-            next(sizes)
-    return (*shape, *sizes), x.dtype, False
+            yield ()
+    yield tuple(sizes)
 
 
 def _take(x: Value, index: Any) -> Type | None:
@@ -187,20 +191,9 @@ def _take(x: Value, index: Any) -> Type | None:
     advanced = [i for i, e in enumerate(entries) if _is_array(e) or isinstance(e, int)]
     together = advanced == list(range(advanced[0], advanced[-1] + 1))
     common = broadcast(*[a.shape for a in arrays])
-    sizes = iter(x.shape)
-    before: list[int] = []
-    after: list[int] = []
-    for i, entry in enumerate(entries):
-        part = before if i < advanced[0] else after
-        if entry is None:
-            part.append(1)
-        elif isinstance(entry, slice):
-            part.append(length(entry, next(sizes)))
-        else:
-            next(sizes)
-    after.extend(sizes)
-    shape = (*before, *common, *after) if together else (*common, *before, *after)
-    return shape, x.dtype, False
+    sizes = [*_sizes(x.shape, entries)]
+    sizes.insert(advanced[0] if together else 0, common)
+    return tuple(itertools.chain(*sizes)), x.dtype, False
 
 
 def _is_array(entry: Any) -> bool:
@@ -259,10 +252,10 @@ _RULES: dict[Function, Callable[..., Type | None]] = {
 
 
 def axes_of(transpose: Statement) -> tuple[int, ...]:
-    """The axes of a transpose, written out."""
-    s = transpose
+    """The axes of a transpose's operand, in the order in which its result has them."""
+    s, rank = transpose, len(transpose.output.shape)
     axes = s.args[1] if len(s.args) > 1 else s.kwargs.get("axes")
-    return tuple(axes) if axes is not None else tuple(reversed(range(len(s.output.shape))))
+    return tuple(a % rank for a in axes) if axes is not None else tuple(reversed(range(rank)))
 
 
 def statement(function: Function, *args: Any, **kwargs: Any) -> Statement:

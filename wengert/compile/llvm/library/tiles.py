@@ -13,7 +13,7 @@ matrices cost masks that are constants too.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -223,11 +223,14 @@ class Vectors:
 
     def _joined(self, rows: list[Any]) -> Any:
         """One vector of many with one lane each."""
-        while len(rows) > 1:
-            pairs = zip(rows[::2], rows[1::2], strict=True)
-            wide = rows[0].type.count * 2
-            rows = [self.shuffle(x, y, range(wide)) for x, y in pairs]
-        return rows[0]
+        return in_pairs(rows, lambda x, y: self.shuffle(x, y, range(2 * x.type.count)))
+
+
+def in_pairs(items: list[Any], combine: Callable[[Any, Any], Any]) -> Any:
+    """As many items as a power of two as one, each with its neighbour, and so on."""
+    while len(items) > 1:
+        items = [combine(x, y) for x, y in zip(items[::2], items[1::2], strict=True)]
+    return items[0]
 
 
 def power_of_two(n: int) -> int:
@@ -452,7 +455,7 @@ class _ProductWriter:
         for nth in range(rest):
             totals = step(base, x, nth, totals)
         for at in range(count):
-            total = self._sum(totals[at::count])
+            total = in_pairs(totals[at::count], v.add)
             i, n = divmod(at, len(used))
             place = v.at(c, (i, p.c[0]), (n, lanes))
             if p.add:
@@ -464,12 +467,6 @@ class _ProductWriter:
         most = max(chains, min(8, TURN // count) // chains * chains)
         even = [u for u in range(most, most // 2, -chains) if self.product.k % u == 0]
         return even[0] if even else most
-
-    def _sum(self, totals: list[Any]) -> Any:
-        while len(totals) > 1:
-            pairs = zip(totals[::2], totals[1::2], strict=True)
-            totals = [self.vectors.add(x, y) for x, y in pairs]
-        return totals[0]
 
     # ---- rows of B not contiguous -----------------------------------------------------------
 

@@ -25,7 +25,7 @@ from wengert.compile.program.bodies import Repeat
 from wengert.compile.program.infer import statement
 from wengert.compile.program.operations import LAYOUTS, astype, check, full, view
 from wengert.compile.program.passes.dead import dead
-from wengert.compile.program.passes.picks import MOVES
+from wengert.compile.program.passes.picks import MOVES, Pick
 from wengert.compile.program.passes.rewrite import is_elementwise
 from wengert.compile.program.program import Program, Shape, Statement, Value, mapped
 
@@ -212,7 +212,7 @@ class _Region:
                 continue
             asked = _Asked(self.count)
             maker = self._moves(v)
-            moved = MOVES[_kind(maker)](asked, maker, axis) if maker else None  # type: ignore[arg-type]
+            moved = MOVES[_kind(maker)](asked, maker, axis) if maker else None
             needed[v, axis] = maker if moved is not None else None
             if maker and moved is not None:
                 waiting += asked.rows
@@ -366,24 +366,16 @@ def _identity(combine: Any, dtype: np.dtype[Any]) -> Any:
     return dtype.type(combine.identity).item()
 
 
-class _Asked:
+class _Asked(Pick):
     """Notes whose rows `picks` asks for, where it would compute with them."""
 
     def __init__(self, length: int) -> None:
-        self.p = self
-        self.length = length
+        super().__init__(self, slice(length), length)  # type: ignore[arg-type]
         self.rows: list[Rows] = []
 
     def of(self, x: Value, axis: int) -> Value:
         self.rows.append((x, axis))
         return x
-
-    def of_operand(self, x: Any, axis: int, rank: int) -> Any:
-        own = axis - rank + len(x.shape) if type(x) is Value else -1
-        return self.of(x, own) if own >= 0 and x.shape[own] != 1 else x
-
-    def shape(self, shape: Shape, axis: int) -> Shape:
-        return (*shape[:axis], self.length, *shape[axis + 1 :])
 
     def maker(self, value: Any, *functions: Any) -> None:
         return None
@@ -450,7 +442,7 @@ class _Loop(_Asked):
 
     def _rows(self, v: Value, axis: int, s: Statement | None) -> Value:
         if s is not None:
-            moved: Value = MOVES[_kind(s)](self, s, axis)  # type: ignore[arg-type]
+            moved: Value = MOVES[_kind(s)](self, s, axis)
             return moved
         if self.region._is_full(v):
             return self(full, self.shape(v.shape, axis), *self.region.made[v].args[1:])

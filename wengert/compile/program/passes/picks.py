@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,8 @@ from wengert.compile.program.program import Shape, Statement, Value
 RULES = Rules()
 
 
-class Pick(NamedTuple):
+@dataclass
+class Pick:
     """`take` along one axis, at a vector of places, or `view` of a slice: so many elements."""
 
     p: Rewrite

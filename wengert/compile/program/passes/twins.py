@@ -12,19 +12,11 @@ import copy
 from collections.abc import Hashable, Iterator
 from typing import Any
 
-from wengert.compile.program.bodies import NEAR, Choose, Repeat, Rewind, Until, bodies, given
+from wengert.compile.program.bodies import NEAR, Choose, Repeat, Until, bodies, given
 from wengert.compile.program.operations import astype
 from wengert.compile.program.passes.common import SMALL, key
 from wengert.compile.program.passes.dead import dead
 from wengert.compile.program.program import Program, Statement, Value
-
-SETTINGS: dict[type, tuple[str, ...]] = {
-    Choose: ("given", "makes"),
-    Repeat: ("length", "backwards", "carries", "rows"),
-    Rewind: ("carries", "blocks", "limit", "keeps"),
-    Until: ("carries",),
-}
-"""What such a function is beside its bodies; but for what an `Until` keeps."""
 
 
 def twins(program: Program) -> bool:
@@ -92,13 +84,13 @@ class _Alike:
             known[s.output] = told.args[0]  # a Python number as an array's
             return None
         if inside := bodies(s):
-            told.function, told.kwargs = type(s.function), {"what": self._settings(s, inside)}
+            told.function, told.kwargs = type(s.function), {"what": self._settings(s.function, inside)}
         same = key(told), *map(_kind, s.outputs[: _finals(s)])
         known.update(zip(s.outputs, self._first(same, s.outputs), strict=False))
         return same
 
-    def _settings(self, s: Statement, inside: list[Program]) -> tuple[Any, ...]:
-        settings = [getattr(s.function, name) for name in SETTINGS[type(s.function)]]
+    def _settings(self, function: Any, inside: list[Program]) -> tuple[Any, ...]:
+        settings = [getattr(function, name) for name in function.settings]
         return (*map(repr, settings), *map(self._body, inside))
 
     def _body(self, program: Program) -> int:

@@ -12,7 +12,7 @@ node, a `Repeated`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -470,16 +470,16 @@ def _closed(
     given = [array_of(x).value for x in rows]
     outputs = scope.close(begun, given, updates, row, loop.backwards)
     loop.connect([*map(history_of, starts)] + [None] * (len(news) - len(starts)))
-    return _with_history(loop, list(map(trace.array, outputs)), [*news, *ys])
-
-
-def _with_history(loop: Recorded, arrays: list[TracedArray], insides: list[Any]) -> list[Any]:
-    """The results as what they are inside of the body: arrays, or tensors of the loop's node."""
     tracked = modes.is_grad_enabled() and any(loop.results)
     node = Repeated(loop, loop.edges()) if tracked else None
+    return with_history(node, loop.results, map(trace.array, outputs), [*news, *ys])
+
+
+def with_history(node: Any, depends: Sequence[bool], arrays: Any, insides: list[Any]) -> list[Any]:
+    """The results as what they are inside of the body: arrays, or tensors of the loop's node."""
     results: list[Any] = []
     for k, (array, inside) in enumerate(zip(arrays, insides, strict=True)):
-        is_tensor, of = isinstance(inside, Tensor), node if loop.results[k] else None
+        is_tensor, of = isinstance(inside, Tensor), node if depends[k] else None
         array.single = is_single(inside)
         results.append(tensor_of(array, of, k) if is_tensor else array)
     return results

@@ -36,18 +36,16 @@ from wengert.compile.trace.loops.repeats import (
     heard,
     history_of,
     inside,
-    is_single,
     started,
     swept,
-    tensor_of,
     term,
     total,
     values_in,
+    with_history,
     zeros,
 )
 from wengert.history import modes
 from wengert.history.location import here
-from wengert.tensor import Tensor
 
 
 class Sweep:
@@ -202,14 +200,9 @@ def _results(chain: list[Sweep], outputs: Any, count: Value, news: list[Any]) ->
     trace = loop.scope.trace
     tracked = modes.is_grad_enabled() and any(loop.results)
     node = Chained(chain, count) if tracked else None
-    results: list[Any] = []
-    for k, (value, new) in enumerate(zip(outputs, news, strict=True)):
-        # Where no iteration runs, the final state is the first.
-        depends = loop.results[k] or k in loop.alive
-        array, of = trace.array(value), node if depends else None
-        array.single = is_single(new)
-        results.append(tensor_of(array, of, k) if isinstance(new, Tensor) else array)
-    return results
+    # Where no iteration runs, the final state is the first.
+    depends = [result or k in loop.alive for k, result in enumerate(loop.results)]
+    return with_history(node, depends, map(trace.array, outputs), news)
 
 
 def _pulled(
