@@ -54,8 +54,8 @@ def run(say: Say = print) -> bool:
             problems.append(f"{timing.name}: {type(error).__name__}: {error}")
             say(f"  {timing.name:<42}failed")
             continue
-        found, expected = time_of(1e9 * seconds), time_of(1e9 * timing.expected)
-        say(f"  {timing.name:<42}{found:>10}  (expected {expected})")
+        took, expected = time_of(1e9 * seconds), time_of(1e9 * timing.expected)
+        say(f"  {timing.name:<42}{took:>10}  (expected {expected})")
         if seconds > SLOW * timing.expected:
             problems.append(f"{timing.name}: slow. {timing.cure}")
     busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0

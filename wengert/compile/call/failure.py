@@ -17,10 +17,9 @@ import numpy as np
 from wengert.compile.backend import backend
 from wengert.compile.plan.plan import Call as Step
 from wengert.compile.plan.plan import Plan
-from wengert.compile.program.bodies import bodies
 from wengert.compile.program.operations import check
 from wengert.compile.program.passes.waits import parts_of
-from wengert.compile.program.program import Program, Statement
+from wengert.compile.program.program import Statement
 from wengert.compile.trace.world.drawn import GENERATORS, Draw
 from wengert.dispatch import Unforeseen
 from wengert.functions.random import Generator
@@ -47,15 +46,17 @@ class Failure:
     [1, 1]
     """
 
-    def __init__(self, program: Program, plan: Plan, eagerly: Call) -> None:
-        statements = list(_statements(program))
-        draws = [s.function.place for s in statements if type(s.function) is Draw]
-        owners = {id(x): x for x in (place.read(()) for place in draws)}
+    def __init__(self, plan: Plan, eagerly: Call) -> None:
+        steps = list(_carried_out(plan))
+        statements: list[Any] = [step.statement for step in steps]
+        draws = [k for k, s in enumerate(statements) if type(s.function) is Draw]
+        owners = {id(x): x for x in (statements[k].function.place.read(()) for k in draws)}
         self.eagerly = eagerly
         self.generators = [x for x in owners.values() if isinstance(x, (Generator, *GENERATORS))]
         self.unseen = not any(map(_is_seen, statements))
         """Whether the function may do all again, whatever the program raises."""
-        self.redraws = bool(self.generators) and _redraws(plan)
+        self.redraws = bool(self.generators) and any(map(_raises, steps[draws[0] + 1 :]))
+        """Whether numbers are drawn before something that may raise."""
         self.supposes = any(s.function is check and s.args[1] is Unforeseen for s in statements)
 
     @property
@@ -84,42 +85,25 @@ def _unforeseen(*_: Any, **__: Any) -> NoReturn:
     raise Unforeseen
 
 
-def _redraws(plan: Plan) -> bool:
-    """Whether numbers are drawn before something that may raise."""
-    drawn = False
+def _carried_out(plan: Plan) -> Iterator[Step]:
+    """The calls of a plan, in order; those in loops twice, for iterations follow each other."""
     for step in plan.steps:
-        draws, raises = _does(step)
-        if raises and (drawn or (draws and isinstance(step, Step) and step.bodies)):
-            return True
-        drawn = drawn or draws
-    return False
+        if isinstance(step, Step):
+            inside = [part for body in step.bodies for part in _carried_out(body)]
+            yield from inside * 2 if step.bodies else [step]
 
 
-def _does(step: Any) -> tuple[bool, bool]:
-    """Whether a step draws numbers, and whether it may raise."""
-    if not isinstance(step, Step):
-        return False, False
-    inside = [_does(part) for body in step.bodies for part in body.steps]
-    if step.bodies:
-        return any(draws for draws, _ in inside), any(raises for _, raises in inside)
+def _raises(step: Step) -> bool:
     s = step.statement
-    draws = type(s.function) is Draw
     raises = s.function is check or not backend().runs(step)
-    return draws, raises and bool(s.inputs or not draws)
+    return raises and bool(s.inputs or type(s.function) is not Draw)
 
 
 def _is_seen(s: Statement) -> bool:
     """Whether others may see that a statement was carried out."""
-    if s.function is check or type(s.function) is Draw or any(True for _ in bodies(s)):
+    if s.function is check or type(s.function) is Draw:
         return False
     return s.acts or parts_of(s) is not None or getattr(s.function, "opaque", False)
-
-
-def _statements(program: Program) -> Iterator[Statement]:
-    for statement in program.statements:
-        yield statement
-        for body in bodies(statement):
-            yield from _statements(body)
 
 
 def _state_of(generator: Any) -> Any:

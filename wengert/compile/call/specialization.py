@@ -98,7 +98,7 @@ class Specialization:
         }
         self.program = program
         self.forward = executable(finish(program))
-        self.failure = Failure(program, self.forward.plan, owner.function)
+        self.failure = Failure(self.forward.plan, owner.function)
         self.linked: set[bool] = set()
         """Whether there are entries: one for the default mode of all threads, one for others."""
         self.pull: Any = self.pulled

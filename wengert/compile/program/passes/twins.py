@@ -84,7 +84,8 @@ class _Alike:
             known[s.output] = told.args[0]  # a Python number as an array's
             return None
         if inside := bodies(s):
-            told.function, told.kwargs = type(s.function), {"what": self._settings(s.function, inside)}
+            settings = self._settings(s.function, inside)
+            told.function, told.kwargs = type(s.function), {"what": settings}
         same = key(told), *map(_kind, s.outputs[: _finals(s)])
         known.update(zip(s.outputs, self._first(same, s.outputs), strict=False))
         return same
