@@ -150,3 +150,81 @@ def test_what_a_call_of_c_calls_may_not_write_into_arrays() -> None:
         f(wg.ones(1))
     assert total.item() == 0
     assert items == [3, 1, 2]
+
+
+# ---- iterators that methods go through ---------------------------------------------------------
+
+
+def doubled(x: Any) -> Any:
+    Counts.calls += 1
+    return x * 2
+
+
+def put_in_front(o: Any, x: Any) -> None:
+    o[0:1] = (doubled(v) for v in (5, 6))
+
+
+def joined(o: Any, x: Any) -> None:
+    o += map(doubled, (1, 2))
+
+
+GIVING: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], Any]]] = {
+    "extend(generator)": (list, lambda o, x: o.extend(doubled(v) for v in (1, 2))),
+    "extend(map)": (list, lambda o, x: o.extend(map(doubled, (1, 2)))),
+    "extend(zip)": (list, lambda o, x: o.extend(zip((1, 2), (3, 4), strict=True))),
+    "extend(reversed)": (list, lambda o, x: o.extend(reversed([1, 2]))),
+    "extend(keys)": (list, lambda o, x: o.extend({"a": 1}.keys())),
+    "extend(what is computed)": (list, lambda o, x: o.extend(x * doubled(v) for v in (1, 2))),
+    "extend(what asks for the length)": (list, lambda o, x: o.extend(len(o) for _ in range(2))),
+    "+=": (list, joined),
+    "[a:b] =": (lambda: [1, 2], put_in_front),
+    "extendleft": (collections.deque, lambda o, x: o.extendleft(map(doubled, (1, 2)))),
+    "dict.update": (dict, lambda o, x: o.update(zip("ab", (x, x * 2), strict=True))),
+    "dict.update(generator)": (dict, lambda o, x: o.update((k, doubled(len(o))) for k in "ab")),
+    "set.update": (lambda: {1}, lambda o, x: o.update(doubled(v) for v in (1, 2))),
+    "difference_update": (lambda: {1, 2, 9}, lambda o, x: o.difference_update(iter([1, 9]))),
+    "Counter.update": (collections.Counter, lambda o, x: o.update(c for c in "ab")),
+    "Counter.update, with a method of its own": (
+        lambda: Tally("aab"),
+        lambda o, x: o.update(c for c in "ab"),
+    ),
+    "OrderedDict.update": (
+        lambda: Ordered(a=1),
+        lambda o, x: o.update((c, 1) for c in "bc"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GIVING)
+def test_a_method_goes_through_an_iterator(name: str) -> None:
+    # It was refused, as something that is "returned": the call held the iterator.
+    make, act = GIVING[name]
+
+    def seen(compile: Any) -> list[Any]:
+        Counts.calls = 0
+        container = make()
+
+        def f(x: Any) -> Any:
+            act(container, x)
+            return x * len(container)
+
+        f = compile(f)
+        return [
+            (f(wg.full((1,), k)).item(), repr(container), Counts.calls) for k in (1.0, 2.0, 3.0)
+        ]
+
+    assert seen(wg.compile) == seen(lambda f: f)
+
+
+def test_a_method_that_calls_what_writes_goes_through_no_iterator_that_writes() -> None:
+    # What one of them finds, the other has left: no call could do one again without the other.
+    table = Ordered(a=1)
+
+    @wg.compile
+    def f(x: Any) -> Any:
+        table.update((c, doubled(1)) for c in "bc")
+        return x * 2
+
+    with pytest.raises(TracingError, match="an iterator that writes as well"):
+        f(wg.ones(1))
+    assert table == {"a": 1}

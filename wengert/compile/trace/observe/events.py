@@ -53,8 +53,7 @@ class Write:
                     arguments, and changed it; `before` is what it contained
         in place    owner `key`= after, as in `owner += after`
 
-    For these two `since` is what had been done before, in the words of `Outside.done`: all that the
-    program has done since belongs to the call.
+    For these two `within` tells what the program has done in the call.
     """
 
     kind: str
@@ -62,7 +61,7 @@ class Write:
     key: Any
     before: Any
     after: Any
-    since: Any = None
+    within: Any = None
 
 
 @dataclass(frozen=True, slots=True)

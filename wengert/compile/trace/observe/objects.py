@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.trace.observe.events import MISSING
+from wengert.compile.trace.observe.users import is_of_user
 
 ATOMS = frozenset(
     {int, float, complex, bool, str, bytes, type(None), type(...), range, slice, CodeType}
@@ -53,10 +54,15 @@ def _rank(item: Any) -> int:
     return hash(item) if type(item) in ATOMS else id(item)
 
 
+def empty(container: Any) -> Any:
+    """An empty container of the first class of this one that is no user's, for questions."""
+    return next(cls for cls in type(container).__mro__ if not is_of_user(cls))()
+
+
 def may_raise(container: Any, name: str, args: tuple[Any, ...]) -> bool:
     """Whether a method raises an error if what it wants is not there: an empty one's does."""
     try:
-        getattr(type(container)() if type(container) in CHANGEABLE else {}, name)(*args)
+        getattr(empty(container), name)(*args)
     except Exception:
         return True
     return False

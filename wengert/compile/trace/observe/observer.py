@@ -15,13 +15,14 @@ import operator
 import os
 import sys
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 from wengert.compile.trace.observe import rewrite
 from wengert.compile.trace.observe.calls import Calls
 from wengert.compile.trace.observe.events import MISSING, Read, Write
+from wengert.compile.trace.observe.given import Within, given, kept
 from wengert.compile.trace.observe.objects import (
     ATOMS,
     CHANGEABLE,
@@ -382,6 +383,8 @@ class Observer(Calls):
         if type(owner) is super:
             put, owner = functools.partial(_put_past, owner, put), receiver(owner)
         self._tell(self.before_write, kind, owner)
+        if type(key) is slice and value and isinstance(value[0], Iterator):
+            value = ([*value[0]],)  # as a list does first
         before = (self.kept_attribute if kind == "attribute" else own_item)(owner, key)
         if isinstance(owner, CONTAINERS) and kind == "item":
             held = contents(owner)
@@ -406,9 +409,11 @@ class Observer(Calls):
             if isinstance(left, CHANGEABLE):
                 self._given(right, operator)
                 held, done = contents(left), self.done()
-                result = getattr(operator, name)(left, right)
+                args = kept(left, name, (right,), self.done)
+                result = getattr(operator, name)(left, *args)
                 self._changed(left, held)
-                write = Write("in place", left, operation, MISSING, right, done)
+                within = Within(done, args)
+                write = Write("in place", left, operation, MISSING, given(args)[0], within)
                 self._tell(self.on_write, write)
                 return None, Decided(result)
             self._tell(self.on_write, Write("in place", left, operation, MISSING, right))
@@ -473,17 +478,19 @@ class Observer(Calls):
         before, done = contents(owner), self.done()
         for value in (*args, *named.values()):
             self._given(value, method)
+        keeping = kept(owner, name, args, self.done)
         try:
-            result = method(*args, **named)
+            result = method(*keeping, **named)
         except Exception as error:
             self._read_contents(owner)
             self.explain(error)
             raise
+        args, within = given(keeping), Within(done, keeping)
         if isinstance(owner, CHANGEABLE) and not same(before, contents(owner)):
             self._changed(owner, before)
             if isinstance(owner, set) and name == "pop":  # of any item: the call takes out this one
                 name, args = "remove", (result,)
-            write = Write("call", owner, name, before, (args, named), done)
+            write = Write("call", owner, name, before, (args, named), within)
             self._tell(self.on_write, write)
             if result is not None and not unused:
                 self._read_contents(owner)

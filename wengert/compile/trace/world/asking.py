@@ -28,6 +28,7 @@ import numpy as np
 from wengert.compile.trace.arrays.array import TracedArray
 from wengert.compile.trace.observe import Observer, Unobserved, rewrite
 from wengert.compile.trace.observe.events import MISSING
+from wengert.compile.trace.observe.given import Within
 from wengert.compile.trace.observe.objects import (
     ATOMS,
     CHANGEABLE,
@@ -176,7 +177,7 @@ class Asking(Observer):
         self.asked.clear()
         for owner, was in changed:
             self._changed(owner, was)
-            self.carried_out(owner, done)
+            self.carried_out(owner, Within(done, ()))
             if result is not None:
                 self._read_contents(owner)
         around = _owner(callee)
@@ -185,7 +186,7 @@ class Asking(Observer):
         self.effects.append((None, (callee, "__call__", args, named)))
         return result
 
-    def carried_out(self, owner: Any, since: Any) -> None:
+    def carried_out(self, owner: Any, within: Within) -> None:
         """A call that has changed a container is made again by each call of the program."""
 
     def _goes_by_arguments(self, callee: Any, args: Any) -> bool:

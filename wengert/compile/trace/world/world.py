@@ -27,6 +27,7 @@ from wengert.compile.trace.arrays.numbers import NUMBERS, ROUNDED, class_of, con
 from wengert.compile.trace.arrays.refusals import Postponed
 from wengert.compile.trace.loops.repeats import ask_history
 from wengert.compile.trace.observe import Unobserved, Write, rewrite
+from wengert.compile.trace.observe.given import Within
 from wengert.compile.trace.observe.objects import (
     ATOMS,
     CONTAINERS,
@@ -530,23 +531,30 @@ class World(Reads):
     def done(self) -> tuple[int, int]:
         return len(self.effects), self.trace.writes + len(self.trace.drawn)
 
-    def carried_out(self, owner: Any, since: tuple[int, int]) -> None:
+    def carried_out(self, owner: Any, within: Within) -> None:
         """A call that has changed this container is made again by each call of the program, with
         all that it calls in its turn: what that did is no effect by itself.
         """
-        effects, computed = since
+        first, computed = within.begun
+        computed += sum(after[1] - before[1] for before, after in within.periods)
         if self.done()[1] != computed:
             self.refuse(
                 f"a {type(owner).__name__} from outside is changed by what calls a function that "
                 "writes into arrays, or draws random numbers"
             )
-        if self.effects[effects:]:
-            del self.effects[effects:]
+        given = [x for before, after in within.periods for x in self.effects[before[0] : after[0]]]
+        if len(self.effects) != first + len(given):
+            if given:  # each goes by what the others did
+                self.refuse(
+                    f"a {type(owner).__name__} from outside is changed by what calls a function "
+                    "that writes, and goes through an iterator that writes as well"
+                )
+            del self.effects[first:]
             self._read_contents(owner)
 
     def _did(self, write: Write) -> None:
         if isinstance(write.owner, CONTAINERS):
-            self.carried_out(write.owner, write.since)
+            self.carried_out(write.owner, write.within)
         if write.kind == "call":
             args, named = write.after
             self.effects.append((None, (write.owner, write.key, args, named)))
