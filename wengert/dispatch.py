@@ -79,6 +79,22 @@ class Parts(NamedTuple):
 ERRORS = umath._extobj_contextvar
 """Where NumPy keeps its settings; another object each time that they are set."""
 QUIET = umath._make_extobj(all="ignore")
+
+
+def quietly(function: Function) -> Function:
+    """A function that computes infinities and NaN without a warning: they are its results."""
+
+    @functools.wraps(function)
+    def quiet(*args: Any, **kwargs: Any) -> Any:
+        before = ERRORS.set(QUIET)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            ERRORS.reset(before)
+
+    return quiet
+
+
 _looked_at: tuple[Any, bool] = None, True
 """Settings, and whether errors of arithmetic pass by them."""
 

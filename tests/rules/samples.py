@@ -478,6 +478,17 @@ INDEXING: dict[Any, list[Call]] = {
         {"x": normal(4, 2), "index": integers(1, 1, 3), "padding": -1},
         {"x": normal(4, 2), "index": fixed(np.array([[0, 1], [3, 0]])), "padding": -1},
     ),
+    indexing.take_planes: real_and_complex(
+        {"x": normal(2, 1, 2, 3), "places": fixed(np.array([[[[1, 5]]], [[[3, 3]]]]))},
+        {"x": normal(1, 2, 4), "places": fixed(np.array([[[0, 3, 0], [2, 1, 1]]]))},
+    ),
+    indexing.put_planes: real_and_complex(
+        {
+            "g": normal(2, 1, 1, 2),
+            "places": fixed(np.array([[[[1, 5]]], [[[3, 3]]]])),
+            "x_shape": (2, 1, 2, 3),
+        },
+    ),
     indexing.add_rows: real_and_complex(
         {"g": normal(3, 2), "index": integers(1, 1, 3), "x_shape": (4, 2)},
         {"g": normal(2, 2, 2), "index": fixed(np.array([[0, 1], [3, 0]])), "x_shape": (4, 2)},

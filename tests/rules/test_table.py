@@ -134,7 +134,7 @@ def test_recorder_agrees_with_the_literal_reading(rule: Rule, call: Call) -> Non
         ys = recorded(rule, call, xs)
         for y, array in zip(ys, expected, strict=True):
             # Powers by products round otherwise.
-            np.testing.assert_allclose(y._array, array, rtol=1e-15, strict=True)
+            np.testing.assert_allclose(y._array, array, rtol=1e-15, atol=1e-15, strict=True)
         found = gradients(ys, xs, [wrap(g) for g in gs], create_graph=create_graph)
         assert_close([x._array for x in found], cotangents, 1e-14)
         assert [x.dtype for x in found] == [x.dtype for x in arrays]

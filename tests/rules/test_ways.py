@@ -92,6 +92,7 @@ CALLS[indexing.add_rows] = [
 CALLS[indexing.gather] = [(*arrays(1, *FEW), i, 0) for i in (INDEX, INDEX[:2, :4])]
 CALLS[indexing.pick] = [(*arrays(1, *s), INDEX[: s[0], 0], 1) for s in (FEW, (*FEW, 1))]
 CALLS[indexing.pick].append((np.arange(7.0), np.array(3), 0))
+CALLS[indexing.take_planes] = [(*arrays(1, 2, 3, 4, 5), RNG.integers(0, 20, (2, 3, 2, 2)))]
 CALLS[indexing.scatter_add] = [
     (*arrays(1, *i.shape), i, FEW, 0) for i in (INDEX, INDEX[:2], INDEX[:2, :4])
 ]
@@ -100,6 +101,7 @@ CALLS[indexing.put_along_axis] = [
     (*arrays(1, 7), INDEX[:2], FEW, 0),
 ]
 CLASSES = RNG.integers(-1, 7, 5)
+CALLS[neural.margins] = [(*arrays(1, *FEW), np.abs(CLASSES), 0.5, p) for p in (1, 2)]
 CALLS[neural.picked] = [(*arrays(1, *FEW), CLASSES, w, 1) for w in (None, *arrays(1, 5))]
 CALLS[neural.unpicked] = [(*arrays(1, 5), CLASSES, w, FEW, 1) for w in (None, *arrays(1, 5))]
 

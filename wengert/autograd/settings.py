@@ -88,12 +88,15 @@ class _Settings:
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self.by_place is None:
             self.read()
+        count = len(args)
         for i, name, kind, at_once in self.by_place:  # type: ignore[union-attr]
-            if i < len(args) and type(args[i]) not in at_once:
+            if i >= count:
+                break
+            if type(args[i]) not in at_once:
                 self.refuse(name, kind, args[i])
         for i, kinds in self.tensors:
-            if i < len(args):
-                refuse_dtype(self.function.__name__, args[i], kinds)
+            if i < count and isinstance(x := args[i], Tensor) and x._array.dtype.kind in kinds:
+                refuse_dtype(self.function.__name__, x, kinds)
         for name in kwargs:
             if name in self.refused:
                 refuse_dtype(self.function.__name__, kwargs[name], self.refused[name])

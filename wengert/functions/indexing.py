@@ -479,10 +479,11 @@ def check_index(
     """The dimension from the front, and the index as an array: a copy, if a node is to keep it."""
     shape = input._array.shape
     axis = one_dim(dim, len(shape))
-    places = as_array(array_of(index))
+    places = index._array if isinstance(index, Tensor) else as_array(array_of(index))
     if places.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): Expected dtype int64 for index, got {places.dtype}")
-    places = places.astype(np.int64, copy=copy)
+    if copy or places.dtype is not dtypes.int64:
+        places = places.astype(np.int64, copy=copy)
     n = shape[axis] if shape else 1
     if not known(places) or rules.outside(places.reshape(-1), 0, n):
         require(within(places, 0, n), _out_of_bounds, places, axis, n, error)
@@ -578,13 +579,13 @@ def index_select(input: Any, dim: int, index: Any) -> Tensor:
 @takes_out
 def take(input: Any, index: Any) -> Tensor:
     """Elements of the flattened tensor."""
-    flat = tensor_of(input).reshape(-1)
-    _, places = check_wrapped(flat, index)
-    return _get(flat, (np.reshape(places, (-1,)),)).reshape(places.shape)
+    input = tensor_of(input)
+    flat = input if input._array.ndim == 1 else input.reshape(-1)
+    return _get(flat, check_wrapped(flat, index)[1])
 
 
 def check_wrapped(flat: Tensor, index: Any) -> tuple[int, Any]:
-    places = as_array(array_of(index))
+    places = index._array if isinstance(index, Tensor) else as_array(array_of(index))
     if places.dtype.kind not in "iu":
         raise RuntimeError(
             f"Expected a long tensor for index, but got {places.dtype}. Use index.long()."

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dispatch import quietly
+
 # erfinv(x) = x P(w) with w = -log(1 - x²) for w < 5, and x Q(sqrt(w)) from there on: so erfinv
 # grows as sqrt(w). P and Q were fitted to thirty digits of erfinv (Lawson's iteration), with
 # relative errors of 9e-8; float32 has w < 16.7, but for 1, where erfinv is infinite.
@@ -26,20 +28,18 @@ _FAR = (
 )  # fmt: skip
 
 
+@quietly  # infinite at -1 and 1, NaN beyond
 def erfinv(x: Any) -> Any:
     """The inverse of erf, of float32.
 
     >>> bool(abs(erfinv(np.array([0.5], np.float32))[0] - 0.4769362762) < 1e-7)
     True
     """
-    with np.errstate(divide="ignore", invalid="ignore"):  # infinite at -1 and 1, NaN beyond
-        w = -np.log((1 - x) * (1 + x))
-        near = _polynomial(np.minimum(w, 5) - 2.5, _NEAR)
-        far = _polynomial(np.sqrt(np.clip(w, 5, 17)) - 3, _FAR)
-        y = x * np.where(w < 5, near, far)
-        return np.where(
-            np.absolute(x) < 1, y, np.where(np.absolute(x) == 1, x * math.inf, math.nan)
-        )
+    w = -np.log((1 - x) * (1 + x))
+    near = _polynomial(np.minimum(w, 5) - 2.5, _NEAR)
+    far = _polynomial(np.sqrt(np.clip(w, 5, 17)) - 3, _FAR)
+    y = x * np.where(w < 5, near, far)
+    return np.where(np.absolute(x) < 1, y, np.where(np.absolute(x) == 1, x * math.inf, math.nan))
 
 
 def _polynomial(t: Any, coefficients: tuple[float, ...]) -> Any:
@@ -53,6 +53,7 @@ _SHIFT = 10
 _BERNOULLI = (7 / 6, -691 / 2730, 5 / 66, -1 / 30, 1 / 42, -1 / 30, 1 / 6)  # B_14 to B_2
 
 
+@quietly  # at the poles; of infinite x
 def trigamma(x: Any) -> Any:
     """The derivative of digamma: the sum of (x + k)^-2 over k = 0, 1, ... (5.15.1).
 
@@ -71,6 +72,5 @@ def trigamma(x: Any) -> Any:
     square = inverse * inverse
     rest = inverse + square / 2 + inverse * square * _polynomial(square, _BERNOULLI)
     total = total + rest
-    with np.errstate(divide="ignore", invalid="ignore"):  # at the poles; of infinite x
-        sine = np.sin((x - np.round(x)) * math.pi)
-        return np.where(left, math.pi**2 / (sine * sine) - total, total)
+    sine = np.sin((x - np.round(x)) * math.pi)
+    return np.where(left, math.pi**2 / (sine * sine) - total, total)

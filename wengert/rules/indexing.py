@@ -501,6 +501,38 @@ def _add_rows_by_product(g: Any, index: Any, x_shape: Any) -> Any:
 transposed(take_rows, add_rows, "Embedding", "EmbeddingBackward", constants=("index",))
 
 
+@primitive
+@implemented
+def take_planes(x: Any, places: Any) -> Any:
+    """Behind two dimensions, the elements that have these numbers in each plane, or volume."""
+    lead, shape = places.shape[:2], places.shape
+    flat = np.reshape(x, (*lead, math.prod(x.shape[2:])))
+    places = np.reshape(places, (*lead, math.prod(shape[2:])))
+    return np.reshape(np.take_along_axis(flat, places, 2), shape)
+
+
+@primitive
+def put_planes(g: Any, places: Any, x_shape: Any) -> Any:
+    """Zeros of `x_shape` with `g` added at these places of its planes: take_planes transposed."""
+    shape = (*x_shape[:2], math.prod(places.shape[2:]))
+    flat = (*x_shape[:2], math.prod(x_shape[2:]))
+    out = put_along_axis(np.reshape(g, shape), np.reshape(places, shape), flat, 2)
+    return np.reshape(out, x_shape)
+
+
+@way(take_planes, lambda x, places: type(places) is np.ndarray and loopable(x) and x.size > 0)
+def _take_planes_by_loops(x: Any, places: Any) -> Any:
+    out = np.empty(places.shape, x.dtype)
+    shape = x.shape[0] * x.shape[1], -1, 1
+    _take_lines(x.reshape(shape), places.reshape(shape), out.reshape(shape))
+    return out
+
+
+transposed(
+    take_planes, put_planes, "AdaptiveMaxPool", "AdaptiveMaxPoolBackward", constants=("places",)
+)
+
+
 # ---- overwriting ---------------------------------------------------------------------------
 #
 # What an in-place operation leaves if the old value takes no part: its cotangent is 0.

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import ERRORS, QUIET, Function, as_array, primitive
+from wengert.dispatch import ERRORS, QUIET, Function, as_array, primitive, quietly
 from wengert.errors import DtypeError
 from wengert.rules.blocks import ENOUGH, EXACT, by_elements, many
-from wengert.rules.elementwise import FEW, at_least, at_most, clip, masked
+from wengert.rules.elementwise import FEW, ZERO, at_least, at_most, clip, masked, times
 from wengert.rules.indexing import put_along_axis
-from wengert.rules.loops import as_lines, exact_loops, loopable
+from wengert.rules.loops import as_lines, exact_loops, loopable, loops
 from wengert.rules.reductions import softmax, tops
 from wengert.rules.rule import elementwise, general, transposed
 from wengert.rules.ways import INTO, implemented, way
@@ -30,12 +30,8 @@ def _flat(t: Any) -> Any:
     return np.zeros_like(t)
 
 
-# On few numbers a ufunc takes twice as long with a Python number as with a 0-d array.
-_ZERO = {dtype: np.zeros((), dtype) for dtype in EXACT}
-for _zero in _ZERO.values():
-    _zero.flags.writeable = False
 _FLOAT_32 = np.dtype(np.float32)
-_ZERO_32 = _ZERO[_FLOAT_32]
+_ZERO_32 = ZERO[_FLOAT_32]
 
 
 def in_single(function: Function) -> Function:
@@ -85,7 +81,7 @@ def relu(x: Any) -> Any:
         return np.maximum(x, _ZERO_32)  # without looking up its zero: a tenth of a small relu
     if x.dtype.kind in "bc":
         raise DtypeError(f"relu is not defined for {x.dtype}: convert it, e.g. with x.float()")
-    return at_least(x, _ZERO.get(x.dtype, 0))
+    return at_least(x, ZERO.get(x.dtype, 0))
 
 
 INTO[relu] = lambda x, out: x.clip(0, math.inf, out)
@@ -94,7 +90,7 @@ INTO[relu] = lambda x, out: x.clip(0, math.inf, out)
 @primitive
 def threshold_pull(g: Any, at: Any) -> Any:
     """`g` unless at <= 0, else 0: relu's cotangent."""
-    zero = _ZERO_32 if at.dtype is _FLOAT_32 else _ZERO.get(at.dtype, 0)
+    zero = _ZERO_32 if at.dtype is _FLOAT_32 else ZERO.get(at.dtype, 0)
     off = at <= zero
     if type(g) is type(off) is np.ndarray and g.size <= FEW and g.shape == off.shape:
         out = g.copy()
@@ -128,15 +124,15 @@ _ERF = [
 
 
 @way(erf, lambda x: type(x) is np.ndarray and x.dtype == np.float32 and x.size > FEW)
+@quietly  # of what overflows, where tanh gives 1
 def _erf_in_float32(x: Any) -> Any:
-    with np.errstate(over="ignore"):  # where tanh gives 1
-        square = x * x
-        y = square * _ERF[0]
-        for c in _ERF[1:-1]:
-            y += c
-            y *= square
-        y += _ERF[-1]
-        y *= x
+    square = x * x
+    y = square * _ERF[0]
+    for c in _ERF[1:-1]:
+        y += c
+        y *= square
+    y += _ERF[-1]
+    y *= x
     return np.tanh(y, out=y)
 
 
@@ -298,12 +294,13 @@ elementwise(below_zero, below_zero, _flat)
 @in_single
 def elu(x: Any, alpha: float, scale: float, rate: float) -> Any:
     """scale * x where x > 0, else scale * alpha * (exp(rate * x) - 1): elu, selu and celu."""
-    return scale * at_least(x, 0) + (scale * alpha) * np.expm1(rate * at_most(x, 0))
+    below = times(scale * alpha, np.expm1(times(rate, at_most(x, 0))))
+    return times(scale, at_least(x, 0)) + below
 
 
 def _elu_slope(x: Any, alpha: float, scale: float, rate: float) -> Any:
     steep = scale * alpha * rate
-    slope = steep * np.exp(rate * at_most(x, 0))
+    slope = times(steep, np.exp(times(rate, at_most(x, 0))))
     # With alpha = 1 there is no kink, and the formula holds on both sides.
     return slope if steep == scale else np.where(x > 0, scale, slope)
 
@@ -315,8 +312,9 @@ elementwise(elu, lambda t, x, alpha, scale, rate: t * _elu_slope(x, alpha, scale
 @in_single
 def softplus(x: Any, beta: float = 1.0, threshold: float = math.inf) -> Any:
     """log(1 + exp(beta x)) / beta, without overflow; x itself where beta x exceeds `threshold`."""
-    z = beta * x
-    out = (at_least(z, 0) + np.log1p(np.exp(-np.absolute(z)))) / beta
+    z = times(beta, x)
+    out = at_least(z, 0) + np.log1p(np.exp(-np.absolute(z)))
+    out = out if beta == 1 else out / beta
     return out if threshold == math.inf else np.where(z > threshold, x, out)
 
 
@@ -600,10 +598,32 @@ def _rows(x: Any, target: Any, kept: Any) -> Any:
 
 
 @primitive
+@implemented
 def margins(x: Any, target: Any, margin: float, p: int) -> Any:
     """Of each row, sum max(0, margin - x[target] + x[j])^p / C over the other classes j."""
     over = _over_margin(x, target, margin)
     return np.add.reduce(over if p == 1 else over * over, axis=1) / x.shape[1]
+
+
+@way(margins, _by_loops)
+def _margins_by_loops(x: Any, target: Any, margin: float, p: int) -> Any:
+    out = np.empty(len(x), x.dtype)
+    _note_margins(x, target, margin, p, out)
+    return out
+
+
+@loops
+def _note_margins(x, target, margin, p, out):
+    for i in range(len(x)):
+        total = x.dtype.type(0)
+        bound = x[i, target[i]] - x.dtype.type(margin)
+        for j in range(x.shape[1]):
+            if j != target[i]:
+                over = np.maximum(x[i, j] - bound, x.dtype.type(0))
+                if p == 2:
+                    over = over * over
+                total += over
+        out[i] = total / x.dtype.type(x.shape[1])
 
 
 def _over_margin(x: Any, target: Any, margin: float) -> Any:
@@ -690,10 +710,10 @@ general(
 
 
 @primitive
+@quietly
 def bernoulli_loss(x: Any, b: Any) -> Any:
     """-(b log x + (1 - b) log(1 - x)), each logarithm at least -100, and so finite."""
-    with np.errstate(divide="ignore"):
-        yes, no = at_least(np.log(x), -100), at_least(np.log1p(-x), -100)
+    yes, no = at_least(np.log(x), -100), at_least(np.log1p(-x), -100)
     return (b - 1) * no - b * yes
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import ERRORS, QUIET, Function, primitive
+from wengert.dispatch import Function, primitive, quietly
 from wengert.rules import rows
 from wengert.rules.blocks import ENOUGH, EXACT, by_rows, by_samples, in_rows, many, many_rows
 from wengert.rules.elementwise import FEW, exponential_share
@@ -386,13 +386,13 @@ def _cumprod_push(t: Any, a: Any, y: Any, axis: int | None) -> Any:
 
 
 @primitive
+@quietly
 def logsumexp(x: Any, axis: Any, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) along `axis`, without overflow."""
     # Of complex numbers the real parts are shifted: the result is the principal value.
     top = np.max(x.real if x.dtype.kind == "c" else x, axis=axis, keepdims=True)
     shift = np.where(np.isfinite(top), top, 0)
-    with np.errstate(divide="ignore"):
-        result = np.log(np.sum(np.exp(x - shift), axis=axis, keepdims=True)) + shift
+    result = np.log(np.sum(np.exp(x - shift), axis=axis, keepdims=True)) + shift
     return result if keepdims else np.squeeze(result, axis)
 
 
@@ -418,14 +418,11 @@ def tops(x: Any, axis: int) -> Any:
 
 @primitive
 @implemented
+@quietly  # inf - inf is NaN, and may be seen in the result
 def softmax(x: Any, axis: int) -> Any:
     """exp(x) / sum(exp(x)) along `axis`."""
-    before = ERRORS.set(QUIET)  # inf - inf is NaN, and may be seen in the result
-    try:
-        e = np.subtract(x, tops(x, axis))
-        np.exp(e, out=e)
-    finally:
-        ERRORS.reset(before)
+    e = np.subtract(x, tops(x, axis))
+    np.exp(e, out=e)
     e /= np.add.reduce(e, axis=axis, keepdims=True)
     return e
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dispatch import quietly
 from wengert.rules.blocks import BLOCK, EXACT
 
 _NEAR = 0.02
@@ -30,6 +31,7 @@ def _matrix(x: Any, length: int) -> Any:
     return x.reshape(-1, length)
 
 
+@quietly  # inf - inf is NaN, and may be seen in the result
 def softmax(x: Any) -> Any:
     """exp(x - shift) / sum(exp(x - shift)) along the last dimension.
 
@@ -38,15 +40,14 @@ def softmax(x: Any) -> Any:
     """
     rows = _matrix(x, x.shape[-1])
     ones = np.ones(x.shape[-1], x.dtype)
-    with np.errstate(invalid="ignore"):  # inf - inf is NaN, and may be seen in the result
-        e = np.subtract(rows, np.maximum.reduce(rows, axis=None))
+    e = np.subtract(rows, np.maximum.reduce(rows, axis=None))
+    np.exp(e, out=e)
+    total = e.dot(ones)
+    if not np.minimum.reduce(total) > _NEAR:  # or NaN
+        np.subtract(rows, np.maximum.reduce(rows, axis=1)[:, None], out=e)
         np.exp(e, out=e)
         total = e.dot(ones)
-        if not np.minimum.reduce(total) > _NEAR:  # or NaN
-            np.subtract(rows, np.maximum.reduce(rows, axis=1)[:, None], out=e)
-            np.exp(e, out=e)
-            total = e.dot(ones)
-        e *= np.reciprocal(total)[:, None]
+    e *= np.reciprocal(total)[:, None]
     return e.reshape(x.shape)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import Function, called, primitive, signature
+from wengert.dispatch import Function, called, primitive, quietly, signature
 from wengert.dispatch import as_array as _as_array
 from wengert.rules import formulas, incomplete_beta, incomplete_gamma, neural, reductions
 from wengert.rules.elementwise import FEW
@@ -358,11 +358,12 @@ elementwise(
 
 @primitive
 @neural.in_single
+@quietly  # infinite at 0 and 1, NaN outside
 def logit(x: Any) -> Any:
     """log(x / (1 - x)); near 1/2, where the quotient is near 1, by log1p."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # infinite at 0 and 1, NaN outside
-        odds, away = x / (1 - x), (2 * x - 1) / (1 - x)
-        return np.where(np.absolute(x - 0.5) < 0.25, np.log1p(away), np.log(odds))
+    away, apart = 1 - x, x + x - 1
+    near, far = np.log1p(apart / away), np.log(x / away)
+    return np.where(np.absolute(apart) < 0.5, near, far)
 
 
 SCIPY["logit"] = logit

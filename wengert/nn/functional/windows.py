@@ -19,7 +19,7 @@ from wengert.functions.arguments import into, of_tensors, tensor_of
 from wengert.nn.functional.shared import apply, check_floats, check_positive, over, reshape, sizes
 from wengert.rules import convolution as rules
 from wengert.rules import neural, products
-from wengert.rules.indexing import getitem
+from wengert.rules.indexing import getitem, take_planes
 from wengert.rules.loops import loopable
 from wengert.rules.sampling import band, largest_of_bins, resize
 from wengert.tensor import Tensor, wrap
@@ -506,6 +506,8 @@ def _bins(size: int, out: int) -> tuple[tuple[int, int], ...]:
 
 
 def _adaptive_sizes(x: Tensor, output_size: Any, n: int) -> Sizes:
+    if type(output_size) is int and output_size >= 0:
+        return (output_size,) * n
     wanted = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * n
     if output_size is None:
         raise TypeError("argument 'output_size' (position 2) must be tuple of ints, not NoneType")
@@ -587,15 +589,13 @@ def adaptive_max_pools(n: int) -> Any:
         """Maxima over as many bins of (N, C, {space}) as asked for."""
         x, lone = _batched(input, n, f"adaptive_max_pool{n}d", "biuc")
         out = _adaptive_sizes(x, output_size, n)
-        array, spatial = x._array, x._array.shape[2:]
-        lead = array.shape[:2]
-        bins = [_bins(s, o) for s, o in zip(spatial, out, strict=True)]
+        array = x._array
+        bins = [_bins(s, o) for s, o in zip(array.shape[2:], out, strict=True)]
         if n < 3 and loopable(array) and array.size and 0 not in out:
-            flat = largest_of_bins(array, bins).reshape(*lead, math.prod(out))
+            places = largest_of_bins(array, bins)
         else:
-            flat = _largest_of_cells(array, bins, out)
-        values = apply(np.take_along_axis, reshape(x, (*lead, math.prod(spatial))), flat, 2)
-        values, places = reshape(values, (*lead, *out)), flat.reshape(*lead, *out)
+            places = _largest_of_cells(array, bins, out).reshape(*array.shape[:2], *out)
+        values = apply(take_planes, x, places)
         if lone:
             values, places = values[0], places[0]
         result: Any = (values, wrap(places)) if return_indices else values
