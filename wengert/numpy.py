@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy
 
+from wengert.autograd.operands import tensors_among
 from wengert.dispatch import as_array, require
-from wengert.tensor import Tensor, tensors_among
+from wengert.tensor import Tensor
 
 __all__ = [*numpy.__all__]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -312,19 +312,6 @@ def may_record(out: Tensor) -> bool:
             out._origin = INFERENCE
         return False
     return state.grad
-
-
-def tensors_among(values: Iterable[Any]) -> list[Tensor]:
-    """The tensors among some values, and in lists, tuples and dictionaries of them."""
-    tensors: list[Tensor] = []
-    for x in values:
-        if isinstance(x, Tensor):
-            tensors.append(x)
-        elif isinstance(x, (list, tuple)):
-            tensors += tensors_among(x)
-        elif isinstance(x, dict):
-            tensors += tensors_among(x.values())
-    return tensors
 
 
 def carries(*values: Any) -> bool:

@@ -29,7 +29,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.arrays.kind import kind_of
 from wengert.autograd import engine, saved
-from wengert.autograd.operands import unstated
+from wengert.autograd.operands import tensors_among, unstated
 from wengert.autograd.pushing import Pusher, pusher_of
 from wengert.dispatch import each
 from wengert.history import modes
@@ -46,7 +46,6 @@ from wengert.tensor import (
     follow,
     settle,
     shares,
-    tensors_among,
     wrap,
 )
 

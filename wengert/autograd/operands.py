@@ -265,3 +265,16 @@ def uniform(items: list[Any]) -> list[Any]:
         return items
     target = dtypes.result_type(*(x._array if isinstance(x, Tensor) else x for x in items))
     return [cast(x, target) if isinstance(x, Tensor) else np.asarray(x, target) for x in items]
+
+
+def tensors_among(values: Iterable[Any]) -> list[Tensor]:
+    """The tensors among some values, and in lists, tuples and dictionaries of them."""
+    tensors: list[Tensor] = []
+    for x in values:
+        if isinstance(x, Tensor):
+            tensors.append(x)
+        elif isinstance(x, (list, tuple)):
+            tensors += tensors_among(x)
+        elif isinstance(x, dict):
+            tensors += tensors_among(x.values())
+    return tensors

@@ -14,10 +14,11 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.misfits import misfit
+from wengert.autograd.operands import tensors_among
 from wengert.autograd.settings import checked_settings, settled
 from wengert.dispatch import signature
 from wengert.history import modes
-from wengert.tensor import Tensor, carries, tensors_among
+from wengert.tensor import Tensor, carries
 
 
 def refuse_tracked_out(name: str, operands: Any) -> None:

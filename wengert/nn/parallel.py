@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from wengert.autograd.operands import tensors_among
 from wengert.functions.joining import cat, split, stack
 from wengert.history import modes
 from wengert.imports import lacking as _lacking
 from wengert.nn.module import Module
-from wengert.tensor import Tensor, tensors_among
+from wengert.tensor import Tensor
 
 if TYPE_CHECKING:  # `pytorch/absent.py` finds it when it is asked for
     from wengert.nn.distributed import DistributedDataParallel as DistributedDataParallel

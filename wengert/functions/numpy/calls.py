@@ -21,7 +21,7 @@ from wengert.arrays.facts import COMPOSED, CONSTANT, REDUCTIONS, RUNNING, compos
 from wengert.arrays.kind import array_of, name_of
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
-from wengert.autograd.operands import cast
+from wengert.autograd.operands import cast, tensors_among
 from wengert.autograd.out import refuse_tracked_out
 from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, each, signature, writes
@@ -36,7 +36,7 @@ from wengert.rules import RULES
 from wengert.rules.elementwise import nan_to_num
 from wengert.rules.rule import Rule
 from wengert.rules.special import of_scipy
-from wengert.tensor import MEANINGS, NUMBERS, Tensor, carries, settle, tensors_among, wrap
+from wengert.tensor import MEANINGS, NUMBERS, Tensor, carries, settle, wrap
 
 
 def meaning(function: Any) -> Callable[..., Any]:

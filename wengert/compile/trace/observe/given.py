@@ -52,7 +52,7 @@ def kept(container: Any, name: str, args: Any, done: Callable[[], Any]) -> tuple
 
 
 def given(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The same arguments, with lists of what they gave in the place of iterators."""
+    """Arguments with lists of what they gave in the place of iterators."""
     return tuple([x.given if type(x) is Given else x for x in args])
 
 
