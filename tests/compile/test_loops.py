@@ -437,6 +437,23 @@ def test_sums_of_one_vector_are_made_side_by_side_as_each_addition_waits_for_the
     np.testing.assert_allclose(out, (w[:, :, None] * (x[:, None] - c)).sum(0), atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [F4, F8])
+@pytest.mark.parametrize(("count", "length", "pairs"), [(6, 50, 1), (7, 50, 0), (6, 5000, 0)])
+def test_short_rows_are_taken_in_pairs_as_each_waits_for_its_sum(
+    count: int, length: int, pairs: int, dtype: np.dtype
+) -> None:
+    # Of rows of a hundred numbers each took a third longer, to be divided by their sum.
+    ops: list[Operation] = [Load(at(0, length, 1), dtype), Reduce("add", 0, dtype)]
+    later: list[Operation] = [Apply("divide", (0, 1), dtype), Store(at(1, length, 1), 2)]
+    k = kernel((count, length), 1, ops, later, buffers=[dtype] * 2)
+    reduced = [op for op in arrange(k, 64).operations if isinstance(op, Reduce)]
+    assert len(reduced) == 1 + pairs
+    x = np.abs(normal(count, length, dtype=F8)).astype(dtype) + 1
+    x[2, 3] = np.inf
+    with np.errstate(invalid="ignore"):
+        check(k, x, np.zeros_like(x))
+
+
 @pytest.mark.parametrize(("count", "jam"), [(100, 1), (10_000, 2)])
 def test_a_short_loop_of_a_heavy_function_is_little_code(count: int, jam: int) -> None:
     # A hundred of them took LLVM 1.2 seconds: up to seven copies of tanh in each.

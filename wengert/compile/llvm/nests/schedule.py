@@ -401,6 +401,8 @@ class _Draft:
             packed, depends = self._packed(best), loops_of(self.operations, self.row)
         if not packed and self._sum_side_by_side(best, self._jam(best, lanes, depends)):
             depends = loops_of(self.operations, self.row)
+        if self._take_rows_in_pairs(best, lanes):
+            depends = loops_of(self.operations, self.row)
         loops = [*self.outer, *self.row]
         place = {loop: k for k, loop in enumerate(loops)}
         operations = tuple(_moved(op, loops, place) for op in self.operations)
@@ -486,6 +488,29 @@ class _Draft:
                 self.operations = _written_out(self.operations, [last], self.extents, self.row)
                 return True
         return False
+
+    def _take_rows_in_pairs(self, vector: int, lanes: int) -> bool:
+        """Cut the loop over short rows into pairs, as one row alone waits for its sum, and for what
+        is computed of that, before it is passed over again; whether that was done."""
+        length = math.prod(self.extents[k] for k in self.row)
+        if vector not in self.row or length > SHORT * lanes or self.ordered or not self.outer:
+            return False
+        if any(isinstance(op, Apply) and op.name in HEAVY for op in self.operations):
+            return False  # they fill a processor's queue by themselves
+        loop, counted = self.outer[-1], {op.loop for op in self.operations if type(op) is Index}
+        every = loops_of([_mapped(op) for op in self.operations], ())
+        own = all(
+            loop in on for op, on in zip(self.operations, every, strict=True) if type(op) is Reduce
+        )
+        more = sum(loop in on for on in every)
+        if loop in counted or self.extents[loop] % 2 or len(self.operations) + more > MOST:
+            return False
+        if not own or not self._passes_again():
+            return False
+        self._cut(loop, 2)
+        pair = [len(self.extents) - 1]
+        self.operations = _written_out(self.operations, pair, self.extents, self.row)
+        return True
 
     def _passes_again(self) -> bool:
         """Whether there is no sum over a row, or a row is passed over again with its sum."""
