@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.arrays.kind import number
 from wengert.imports import lacking as _lacking
-from wengert.optim.moments import Moments, gradient
+from wengert.optim.moments import Moments, descend, gradient
 from wengert.optim.optimizer import Array, Group, State
 from wengert.optim.settings import settings
 
@@ -62,11 +62,7 @@ class Adam(Moments):
             v = np.maximum(state["max_exp_avg_sq"], v, out=state["max_exp_avg_sq"])
         # m / (sqrt(v)/root + eps), with the fraction extended by `root`: one operation fewer.
         root = (1 - beta2**t) ** 0.5
-        np.sqrt(v, out=a)
-        a += group["eps"] * root
-        np.divide(m, a, out=a)
-        a *= lr * root / (1 - beta1**t)
-        p -= a
+        descend(p, lr * root / (1 - beta1**t), m, v, group["eps"] * root, a)
 
 
 class AdamW(Adam):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.kind import number
-from wengert.optim.moments import gradient
+from wengert.optim.moments import descend, gradient
 from wengert.optim.optimizer import Array, Group, Optimizer, State
 from wengert.optim.settings import settings
 
@@ -53,11 +53,8 @@ class Adagrad(Optimizer):
         g = gradient(self, group, p, g, a, b)
         total = state["sum"]
         total += np.multiply(g, g, out=b)
-        np.sqrt(total, out=b)
-        b += group["eps"]
-        np.divide(g, b, out=b)
-        b *= number(group["lr"]) / (1 + (t - 1) * group["lr_decay"])
-        p -= b
+        rate = number(group["lr"]) / (1 + (t - 1) * group["lr_decay"])
+        descend(p, rate, g, total, group["eps"], b)
 
 
 class RMSprop(Optimizer):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from wengert.arrays.kind import number
@@ -25,6 +27,15 @@ def gradient(
             np.multiply(p, decay, out=scratch)
             g = np.add(g, scratch, out=out)
     return g
+
+
+def descend(p: Array, rate: Any, m: Array, v: Array, eps: float, scratch: Array) -> None:
+    """p -= rate m / (sqrt(v) + eps)"""
+    np.sqrt(v, out=scratch)
+    scratch += eps
+    np.divide(m, scratch, out=scratch)
+    scratch *= rate
+    p -= scratch
 
 
 class Moments(Optimizer):

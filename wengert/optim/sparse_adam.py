@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from wengert.arrays.kind import number
 from wengert.imports import lacking as _lacking
-from wengert.optim.moments import Moments, gradient
+from wengert.optim.moments import Moments, descend, gradient
 from wengert.optim.optimizer import Array, Group, State
 from wengert.optim.settings import settings
 from wengert.tensor import Tensor
@@ -58,11 +56,8 @@ class SparseAdam(Moments):
     ) -> None:
         beta1, beta2 = group["betas"]
         m, v = self.average(group, gradient(self, group, p, g, b, a), state, a)
-        np.sqrt(v, out=a)
-        a += group["eps"]
-        np.divide(m, a, out=a)
-        a *= number(group["lr"]) * (1 - beta2**t) ** 0.5 / (1 - beta1**t)
-        p -= a
+        rate = number(group["lr"]) * (1 - beta2**t) ** 0.5 / (1 - beta1**t)
+        descend(p, rate, m, v, group["eps"], a)
 
 
 _lacking(__name__)

@@ -189,21 +189,23 @@ def _gelu_tanh_of(x: Any, square: Any) -> Any:
     return np.tanh(x * (_GELU_TANH + _GELU_TANH * _GELU_CUBE * square))
 
 
+def _gelu_tanh_parts(x: Any) -> tuple[Any, Any, Any]:
+    """Of y = tanh(u): y, u', and of that what stems from the cube."""
+    square = x * x
+    bend = 3 * _GELU_TANH * _GELU_CUBE * square
+    return _gelu_tanh_of(x, square), _GELU_TANH + bend, bend
+
+
 @primitive
 @in_single
 def gelu_tanh_slope(x: Any) -> Any:
     """The derivative of `gelu_tanh`; of 16 bits each step of a recorded one would be rounded."""
-    square = x * x
-    y = _gelu_tanh_of(x, square)
-    inner = _GELU_TANH + 3 * _GELU_TANH * _GELU_CUBE * square
+    y, inner, _ = _gelu_tanh_parts(x)
     return 0.5 * (1 + y) * (1 + x * (1 - y) * inner)
 
 
 def _gelu_tanh_bend(x: Any) -> Any:
-    square = x * x
-    y = _gelu_tanh_of(x, square)
-    inner = _GELU_TANH + 3 * _GELU_TANH * _GELU_CUBE * square
-    bend = 3 * _GELU_TANH * _GELU_CUBE * square
+    y, inner, bend = _gelu_tanh_parts(x)
     return (1 - y * y) * (inner + bend - x * y * inner * inner)
 
 
