@@ -314,7 +314,7 @@ def attributes_of(x: Any) -> dict[str, Any]:
 
 
 def give(x: Any, attributes: dict[str, Any]) -> Any:
-    """The tensor, which has these attributes from now on; no code of its class runs."""
+    """An object, which has these attributes from now on, frozen or not: its class runs no code."""
     for name, value in attributes.items():
         object.__setattr__(x, name, value)
     return x

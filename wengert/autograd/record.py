@@ -107,7 +107,7 @@ class _Later:
         own = MOVED.get(self.function, self.function)
         with _WRITING:
             if own.__code__ is self.first.__code__:
-                _take_over(own, self.write(self.function, self.function.__globals__))
+                take_over(own, self.write(self.function, self.function.__globals__))
         return own
 
 
@@ -141,7 +141,8 @@ See `pytorch/overrides.py`.
 """
 
 
-def _take_over(function: Any, text: Any) -> None:
+def take_over(function: Any, text: Any) -> None:
+    """Let a function be what another one is."""
     function.__defaults__, function.__kwdefaults__ = text.__defaults__, text.__kwdefaults__
     function.__code__ = text.__code__  # the last: from now on other threads run it
 

@@ -19,7 +19,7 @@ from types import FunctionType
 from typing import Any, Self
 
 from wengert import dtypes
-from wengert.autograd.record import MOVED
+from wengert.autograd.record import MOVED, take_over
 from wengert.imports import lacking as _lacking
 from wengert.nn import functional
 from wengert.nn.layers import activations, linear
@@ -199,7 +199,7 @@ def restore() -> None:
     """Give the functions their code back."""
     while MOVED:
         function, own = MOVED.popitem()
-        _give(own, function)
+        take_over(function, own)
         if function.__wrapped__ is own:
             del function.__wrapped__
 
@@ -229,7 +229,7 @@ def _public() -> Iterator[Any]:
 def _move(function: Any, public: Any) -> None:
     code, closure = function.__code__, function.__closure__
     own = FunctionType(code, function.__globals__, function.__name__, closure=closure)
-    _give(function, own)
+    take_over(own, function)
     MOVED[function] = own
     vars(function).setdefault("__wrapped__", own)  # for its signature
     function.__defaults__, function.__kwdefaults__ = None, {"_ask": partial(_ask, public, own)}
@@ -240,11 +240,6 @@ def _move(function: Any, public: Any) -> None:
 
 def _asking(*args: Any, _ask: Any, **kwargs: Any) -> Any:
     return _ask(args, kwargs)
-
-
-def _give(one: Any, other: Any) -> None:
-    other.__defaults__, other.__kwdefaults__ = one.__defaults__, one.__kwdefaults__
-    other.__code__ = one.__code__
 
 
 # ---- what programs ask ----------------------------------------------------------------------

@@ -39,7 +39,7 @@ class Executable:
         self.body = self.code.body
         self.table = Table.of(plan)
         self.callback = Callback(plan, machine)
-        lasting = any(lasts(step) for _, step, _ in numbered(plan))
+        lasting = any(says(step, "lasts") for _, step, _ in numbered(plan))
         self.calls = bool(self.callback.steps) or lasting  # signals run handlers in Python
         self._fixed: list[tuple[int, int, Any]] | None = None
         self._native = _BODY(self.body)
@@ -142,14 +142,11 @@ def aligned(size: int) -> np.ndarray:
 # ---- steps in Python ----------------------------------------------------------------------------
 
 
-def lasts(step: Any) -> bool:
-    """Whether a step may run for long, and lets itself be interrupted."""
-    return isinstance(step, Call) and getattr(step.statement.function, "lasts", False)
-
-
-def endless(step: Any) -> bool:
-    """Whether a step may run for ever."""
-    return isinstance(step, Call) and getattr(step.statement.function, "endless", False)
+def says(step: Any, fact: str) -> bool:
+    """What a step's function says of itself: that it `lasts` long, and lets itself be interrupted,
+    or for ever, being `endless`; or that it `meets` other processes, which have to come to it, too.
+    """
+    return isinstance(step, Call) and getattr(step.statement.function, fact, False)
 
 
 class Callback:

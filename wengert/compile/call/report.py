@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.backend import backend
-from wengert.compile.call.executable import Executable, aligned, endless
+from wengert.compile.call.executable import Executable, aligned, says
 from wengert.compile.call.memory import Memory
 from wengert.compile.plan.kernel import Apply, Load, Reduce, Store
 from wengert.compile.plan.plan import Call, Loops, Multiply, Plan, Step, numbered
@@ -153,17 +153,12 @@ def ticks_of(plan: Plan) -> np.ndarray | None:
     A loop that ends when a condition holds may never end on ones, what other processes take part in
     would wait for them, and a check may not let ones pass: then nothing is measured.
     """
-    if any(endless(step) or meets(step) for _, step, _ in numbered(plan)):
+    if any(says(step, "endless") or says(step, "meets") for _, step, _ in numbered(plan)):
         return None
     try:
         return np.median([ticks for ticks, _ in timed_runs(plan)], axis=0)
     except Exception:  # as the function raises it
         return None
-
-
-def meets(step: Step) -> bool:
-    """Whether other processes have to come to a step, too."""
-    return isinstance(step, Call) and getattr(step.statement.function, "meets", False)
 
 
 def timed_runs(plan: Plan, rounds: int = ROUNDS) -> list[tuple[np.ndarray, float]]:
@@ -186,7 +181,7 @@ def line_of(step: Step, share: float | None) -> Line:
         function, line = step.statement.function, step.statement.line()
         moved = sum(_nbytes(x) for x in (*step.inputs.values(), *step.outputs))
         kind = "native" if backend().runs(step) else "python"
-        kind = "check" if function is check else "exchange" if meets(step) else kind
+        kind = "check" if function is check else "exchange" if says(step, "meets") else kind
         inside = tuple(line_of(s, None) for body in step.bodies for s in body.steps)
         length = getattr(function, "length", 0)
         work = sum(x.flops for x in inside)

@@ -24,6 +24,7 @@ from wengert.compile.trace.anew import Anew
 from wengert.compile.trace.arguments import Changed, named_parts_of
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.parts import Part
+from wengert.compile.trace.world.inputs import equal
 from wengert.compile.trace.world.places import Argument, Known, Output, array_at
 from wengert.errors import TracingError
 from wengert.history.location import here
@@ -59,7 +60,7 @@ class Standalone(Printer):
         for value in self.program.inputs:
             self.names[value] = self._input(value)
         for value, array in self.program.constants.items():
-            same = [name for name, other in self.arrays.items() if _equal(other, array)]
+            same = [name for name, other in self.arrays.items() if equal(other, array)]
             if same:
                 self.names[value] = same[0]
             else:
@@ -254,11 +255,6 @@ def _globals_of(tree: ast.Module, function: Callable[..., Any]) -> list[str]:
     bound |= {n.id for n in names if isinstance(n.ctx, ast.Store)}
     used = dict.fromkeys(n.id for n in names if n.id not in bound)
     return [name for name in used if name in function.__globals__ and name != function.__name__]
-
-
-def _equal(a: Any, b: Any) -> bool:
-    """Whether two arrays are the same to the last bit."""
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 def _kind(item: Any) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 
 from wengert import tree
 from wengert.arrays.memory import address
+from wengert.autograd.methods import give
 from wengert.compile.trace.arguments import registered_parts
 from wengert.compile.trace.observe.events import MISSING
 from wengert.compile.trace.observe.objects import ATOMS, contents, held_in, static
@@ -137,7 +138,7 @@ def described(x: Any) -> Described:
         object.__new__(kind)
     except TypeError:
         raise Unmakeable(f"C keeps what a {kind.__name__} is") from None
-    return Described(object.__new__, (kind,), attributed, (_named(x),))
+    return Described(object.__new__, (kind,), give, (_named(x),))
 
 
 # ---- containers ----------------------------------------------------------------------------------
@@ -159,7 +160,7 @@ def _fill_mapping(base: Any) -> Callable[..., None]:
     def fill(mapping: Any, items: Any, named: Any) -> None:
         for key, value in items.items() if type(items) is dict else items:
             base.__setitem__(mapping, key, value)
-        attributed(mapping, named)
+        give(mapping, named)
 
     return fill
 
@@ -186,26 +187,21 @@ def _bounded(kind: Any, most: int | None) -> Any:
 def _extend(add: Callable[..., None]) -> Callable[..., None]:
     def fill(holder: Any, items: Any, named: Any) -> None:
         add(holder, items)
-        attributed(holder, named)
+        give(holder, named)
 
     return fill
 
 
 def _tuple(x: Any) -> Described:
-    return Described(tuple.__new__, (type(x), [*contents(x)]), attributed, (_named(x),))
+    return Described(tuple.__new__, (type(x), [*contents(x)]), give, (_named(x),))
 
 
 def _frozenset(x: Any) -> Described:
-    return Described(frozenset.__new__, (type(x), [*contents(x)]), attributed, (_named(x),))
+    return Described(frozenset.__new__, (type(x), [*contents(x)]), give, (_named(x),))
 
 
 def _named(x: Any) -> dict[str, Any]:
     return dict(attributes(x))
-
-
-def attributed(item: Any, named: dict[str, Any]) -> None:
-    for name, value in named.items():
-        object.__setattr__(item, name, value)  # which frozen ones allow too
 
 
 # ---- arrays --------------------------------------------------------------------------------------
@@ -292,7 +288,7 @@ def _error(x: Any) -> Described:
     named = _named(x)
     for name in ("__cause__", "__context__", "__suppress_context__"):
         named[name] = getattr(x, name)
-    return Described(_raisable, (type(x), [*x.args]), attributed, (named,))
+    return Described(_raisable, (type(x), [*x.args]), give, (named,))
 
 
 def _raisable(kind: Any, args: Any) -> Any:
@@ -371,7 +367,7 @@ def _restored(item: Any, state: Any, items: Any, pairs: Any) -> None:
             item.__setstate__(state)
         else:
             named, slots = state if isinstance(state, tuple) else (state, None)
-            attributed(item, {**(named or {}), **(slots or {})})
+            give(item, {**(named or {}), **(slots or {})})
     if items is not None:
         item.extend(items)
     for key, value in pairs or ():

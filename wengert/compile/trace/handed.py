@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from wengert.autograd.methods import give
 from wengert.compile.program import operations
 from wengert.compile.program.program import Value
 from wengert.compile.trace.anew import (
     Anew,
     Described,
     Unmakeable,
-    attributed,
     described,
     is_plain,
     is_same_object,
@@ -231,7 +231,7 @@ class HandedBack:
         if id(x) not in self.anew:
             self.anew[id(x)] = anew = Anew(type(x))
             anew.make, anew.args = functools.partial(_of_class, type(x)), (self.leaves[id(x)],)
-            anew.fill = attributed
+            anew.fill = give
             anew.parts = ({name: self.result(part) for name, part in own.items()},)
         return self.anew[id(x)]
 

@@ -78,6 +78,15 @@ class _Layer(Module):
         """x + step(norm(x)), or norm(x + step(x))."""
         return x + step(norm(x)) if self.norm_first else norm(x + step(x))
 
+    def _mixed(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, causal: bool) -> Any:
+        """The attention of a sequence to itself, added."""
+
+        def attend(x: Tensor) -> Tensor:
+            attended, _ = self.self_attn(x, x, x, padding, False, mask, is_causal=causal)
+            return self.dropout1(attended)
+
+        return self._added(x, self.norm1, attend)
+
 
 class TransformerEncoderLayer(_Layer):
     """Attention of a sequence to itself, then a network for each position, each with a residue.
@@ -97,13 +106,7 @@ class TransformerEncoderLayer(_Layer):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        def attend(x: Tensor) -> Tensor:
-            attended, _ = self.self_attn(
-                x, x, x, src_key_padding_mask, False, src_mask, is_causal=is_causal
-            )
-            return self.dropout1(attended)
-
-        x = self._added(src, self.norm1, attend)
+        x = self._mixed(src, src_mask, src_key_padding_mask, is_causal)
         return self._added(x, self.norm2, lambda x: self._features(x, self.dropout2))
 
 
@@ -129,12 +132,6 @@ class TransformerDecoderLayer(_Layer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        def to_itself(x: Tensor) -> Tensor:
-            attended, _ = self.self_attn(
-                x, x, x, tgt_key_padding_mask, False, tgt_mask, is_causal=tgt_is_causal
-            )
-            return self.dropout1(attended)
-
         def to_memory(x: Tensor) -> Tensor:
             attended, _ = self.multihead_attn(
                 x, memory, memory, memory_key_padding_mask, False, memory_mask,
@@ -142,7 +139,7 @@ class TransformerDecoderLayer(_Layer):
             )  # fmt: skip
             return self.dropout2(attended)
 
-        x = self._added(tgt, self.norm1, to_itself)
+        x = self._mixed(tgt, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         x = self._added(x, self.norm2, to_memory)
         return self._added(x, self.norm3, lambda x: self._features(x, self.dropout3))
 

@@ -243,18 +243,19 @@ def _first(*operands: Lanes | float) -> Lanes:
     return next(operand for operand in operands if isinstance(operand, Lanes))
 
 
+def _of_three(name: str, a: Lanes | float, b: Lanes | float, c: Lanes | float) -> Lanes:
+    x = a if isinstance(a, Lanes) else _first(b, c).full(a)
+    return x.call(name, b, c)
+
+
 def mad(a: Lanes | float, b: Lanes | float, c: Lanes | float) -> Lanes:
     """a b + c, rounded once where the processor can and twice where that is faster."""
-    lead = _first(a, b, c)
-    x = a if isinstance(a, Lanes) else lead.full(a)
-    return x.call("fmuladd", b, c)
+    return _of_three("fmuladd", a, b, c)
 
 
 def fma(a: Lanes | float, b: Lanes | float, c: Lanes | float) -> Lanes:
     """a b + c, rounded once everywhere: for errors of products, which two roundings would lose."""
-    lead = _first(a, b, c)
-    x = a if isinstance(a, Lanes) else lead.full(a)
-    return x.call("fma", b, c)
+    return _of_three("fma", a, b, c)
 
 
 def where(mask: Lanes, a: Lanes | float, b: Lanes | float) -> Lanes:

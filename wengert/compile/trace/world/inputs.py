@@ -165,7 +165,7 @@ class Inputs:
     def external(self, array: np.ndarray[Any, Any]) -> Value:
         """The value of a plain array that meets a traced one: by reference, unless it is ours."""
         known = self.met.get(id(array))
-        if known is not None and _equal(known[1], array):
+        if known is not None and equal(known[1], array):
             return known[2]
         if not dtypes.is_number(array.dtype) or array.dtype.byteorder == ">":
             raise TracingError(
@@ -283,7 +283,7 @@ class Inputs:
         """
         for key in list(self.met):
             array, copy, value = self.met.pop(key)
-            changed = not _equal(copy, array)
+            changed = not equal(copy, array)
             self.program.constants[value] = copy
             # Held by this loop, and as getrefcount's own argument.
             held = key in named or (sys.getrefcount(array) > 2 and array.base is None)
@@ -301,8 +301,9 @@ class Inputs:
         inputs[:] = [v for v in inputs if not isinstance(self.places[v], Cotangent)]
 
 
-def _equal(a: Any, b: Any) -> bool:
-    return a.shape == b.shape and a.tobytes() == b.tobytes()
+def equal(a: Any, b: Any) -> bool:
+    """Whether two arrays are the same to the last bit."""
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 # ---- where the history of a trace ends -----------------------------------------------------------
