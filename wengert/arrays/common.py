@@ -45,6 +45,19 @@ def _isrealobj(kind: Kind, x: Any) -> bool:
     return x.dtype.kind != "c"
 
 
+@means(np.array_equal)
+def _array_equal(kind: Kind, a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    if np.shape(a1) != np.shape(a2):
+        return np.False_
+    equal = np.equal(a1, a2)
+    return np.all(equal | (np.isnan(a1) & np.isnan(a2)) if equal_nan else equal)
+
+
+@means(np.allclose)
+def _allclose(kind: Kind, a: Any, b: Any, *args: Any, **kwargs: Any) -> Any:
+    return np.all(np.isclose(a, b, *args, **kwargs))
+
+
 @means(require)
 def _require(kind: Kind, holds: Any, error: Any, *args: Any) -> None:
     """What is wrong with numbers that are not known yet shows when they are."""

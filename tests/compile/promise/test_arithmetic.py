@@ -180,3 +180,13 @@ def test_a_difference_of_what_is_equal_is_zero(dtype):
     crossed = wg.compile(lambda u, v: np.cross(u, v))
     u = np.random.default_rng(1).normal(size=(100, 3)).astype(dtype)
     assert not crossed(u, 2 * u).any()
+
+
+def test_arrays_that_agree_in_their_nans_are_equal_if_nan_is_to_equal_nan():
+    # A trace had a meaning of np.array_equal of its own, which left out equal_nan.
+    def f(a: Any, b: Any) -> Any:
+        return np.where(np.array_equal(a, b, equal_nan=True), 1.0, 0.0)
+
+    a = np.array([1.0, np.nan])
+    for b in (a.copy(), np.array([1.0, 2.0]), np.array([np.nan, 1.0]), np.ones(3)):
+        assert wg.compile(f)(a, b) == f(a, b)

@@ -264,19 +264,6 @@ def _shares(level: Level, a: Any, b: Any, max_work: Any = None) -> bool:
     return bool(np.may_share_memory(a, b))
 
 
-@means(np.array_equal)
-def _array_equal(level: Level, a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    if np.shape(a1) != np.shape(a2):
-        return False
-    equal = np.equal(a1, a2)
-    return np.all(equal | (np.isnan(a1) & np.isnan(a2)) if equal_nan else equal)
-
-
-@means(np.allclose)
-def _allclose(level: Level, a: Any, b: Any, *args: Any, **kwargs: Any) -> Any:
-    return np.all(np.isclose(a, b, *args, **kwargs))
-
-
 # ---- indexing -------------------------------------------------------------------------------
 
 

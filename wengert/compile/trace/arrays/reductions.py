@@ -14,7 +14,6 @@ from wengert.compile.trace.arrays.array import Trace
 from wengert.compile.trace.arrays.core import axes_of, in_dtype
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
-from wengert.rules import reductions
 
 
 @Trace.pattern(*REDUCED_BY)
@@ -90,11 +89,3 @@ def _arg(function: Any, trace: Trace, a: Any, axis: Any = None, keepdims: bool =
     return trace.array(
         trace.record(function, (a.value,), shape, np.int64, axis=i, keepdims=bool(keepdims))
     )
-
-
-@Trace.means(reductions.variance)
-def _variance(trace: Trace, x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
-    away = x - np.mean(x, axis=axis, keepdims=True)
-    square = np.real(away * np.conj(away)) if x.dtype.kind == "c" else away * away
-    n = math.prod(x.shape[i] for i in axes_of(axis, x.ndim)) - correction
-    return np.true_divide(np.sum(square, axis=axis, keepdims=keepdims), n)

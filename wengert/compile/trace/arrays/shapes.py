@@ -456,11 +456,6 @@ def _nan_to_num(
     return np.where(x == np.inf, high, np.where(x == -np.inf, low, x))
 
 
-@Trace.means(np.array_equal)
-def _array_equal(trace: Trace, a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    return np.all(np.equal(a1, a2)) if np.shape(a1) == np.shape(a2) else np.False_
-
-
 @Trace.means(np.isclose)
 def _isclose(
     trace: Trace, a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
