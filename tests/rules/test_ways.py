@@ -170,6 +170,15 @@ CALLS[convolution.convolution_weight] = [
     (*arrays(2, n, *INPUTS[1:]), WEIGHT, *WINDOWS) for n in (1, 16)
 ]
 CALLS[convolution._each_channel] = [tuple(arrays(1, *BATCH))]
+LINE, PLANES = arrays(1, 2, 3, 11)[0], arrays(1, 2, 3, 7, 6)[0]
+POOLED = [(LINE, ((3,), (2,), (1,), (1,), (6,))), (PLANES, ((2, 3), ONE, (0, 1), ONE, (6, 6)))]
+for function in (convolution.max_pool, convolution.sum_pool):
+    CALLS[function] = [(x, *windows) for x, windows in POOLED]
+POOLS = [(convolution.max_pool(x, *windows), x, windows) for x, windows in POOLED]
+CALLS[convolution.max_spread] = [(*arrays(1, *y.shape), x, y, *windows) for y, x, windows in POOLS]
+CALLS[convolution.sum_spread] = [
+    (*arrays(1, *y.shape), x.shape, *windows) for y, x, windows in POOLS
+]
 BORDERS = [(ONE, (2, 1), mode) for mode in ("reflect", "replicate", "circular")]
 CALLS[convolution.bordered] = [(*arrays(1, 2, 3, 5, 4), *border) for border in BORDERS]
 CALLS[convolution.unbordered] = [

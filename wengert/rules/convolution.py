@@ -421,6 +421,7 @@ def lowest(dtype: Any) -> Any:
 
 
 @primitive
+@implemented
 def max_pool(
     x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
 ) -> Any:
@@ -445,6 +446,7 @@ def _winners(condition: Any, target: Any, *windows: Sizes) -> Any:
 
 
 @primitive
+@implemented
 def max_spread(
     g: Any, condition: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes,
     dilation: Sizes, out: Sizes,
@@ -507,6 +509,7 @@ transposed(
 
 
 @primitive
+@implemented
 def sum_pool(
     x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
 ) -> Any:
@@ -515,6 +518,7 @@ def sum_pool(
 
 
 @primitive
+@implemented
 def sum_spread(
     g: Any, x_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
     out: Sizes,

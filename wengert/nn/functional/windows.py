@@ -18,7 +18,7 @@ from wengert.errors import ShapeError
 from wengert.functions.arguments import into, of_tensors, tensor_of
 from wengert.nn.functional.shared import apply, check_floats, check_positive, over, reshape, sizes
 from wengert.rules import convolution as rules
-from wengert.rules import neural, products
+from wengert.rules import neural, pooling, products  # noqa: F401  (pools have ways there)
 from wengert.rules.indexing import getitem, take_planes
 from wengert.rules.loops import loopable
 from wengert.rules.sampling import band, largest_of_bins, resize
