@@ -124,6 +124,16 @@ def arrays_for(program, seed=0):
     ]
 
 
+def same(program, other, rtol=1e-5, atol=1e-4):
+    """AssertionError if two programs return different arrays."""
+    arrays = arrays_for(program)
+    with np.errstate(all="ignore"):
+        expected, found = (p.run([np.array(a) for a in arrays]) for p in (program, other))
+    for mine, right in zip(found, expected, strict=True):
+        assert (mine.shape, mine.dtype) == (right.shape, right.dtype)
+        np.testing.assert_allclose(mine, right, rtol=rtol, atol=atol)
+
+
 def factors(rng, n):
     """A random shape of n elements."""
     shape = []
@@ -351,36 +361,10 @@ def transformer(layers=2, batch=2, time=6, heads=2, width=8, vocabulary=11):
         act = b(np.multiply, b(np.multiply, h, 0.5), b(np.add, t, 1.0))
         w2, c4 = parameter(width, 4 * width), parameter(width)
         x3 = b(np.add, x2, linear(act, w2, c4))
-        saved.append(
-            (
-                g1,
-                c1,
-                n1,
-                hat1,
-                s1,
-                wa,
-                ca,
-                q,
-                k,
-                v,
-                att,
-                o,
-                wo,
-                co,
-                g2,
-                c2,
-                n2,
-                hat2,
-                s2,
-                w1,
-                c3,
-                h,
-                t,
-                act,
-                w2,
-                c4,
-            )
-        )
+        saved.append((
+            g1, c1, n1, hat1, s1, wa, ca, q, k, v, att, o, wo, co, g2, c2, n2, hat2, s2,
+            w1, c3, h, t, act, w2, c4,
+        ))  # fmt: skip
         x = x3
     gf, cf = parameter(width), parameter(width)
     nf, hatf, sf = b.layer_norm(x, gf, cf)
@@ -397,33 +381,9 @@ def transformer(layers=2, batch=2, time=6, heads=2, width=8, vocabulary=11):
 
     dx = norm_back(g, hatf, sf, gf, cf)
     for (
-        g1,
-        c1,
-        n1,
-        hat1,
-        s1,
-        wa,
-        ca,
-        q,
-        k,
-        v,
-        att,
-        o,
-        wo,
-        co,
-        g2,
-        c2,
-        n2,
-        hat2,
-        s2,
-        w1,
-        c3,
-        h,
-        t,
-        act,
-        w2,
-        c4,
-    ) in reversed(saved):
+        g1, c1, n1, hat1, s1, wa, ca, q, k, v, att, o, wo, co, g2, c2, n2, hat2, s2,
+        w1, c3, h, t, act, w2, c4,
+    ) in reversed(saved):  # fmt: skip
         dact = linear_back(dx, act, w2, c4)
         dt = b(
             np.multiply,

@@ -14,6 +14,7 @@ cycles, and while they live a call goes another way).
 # ruff: noqa: E501  (programs as text read best with a statement on a line)
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import itertools
@@ -173,6 +174,25 @@ def forms(body: str) -> list[Callable[[], Any]]:
 
 def ones(*shape: int, **options: Any) -> Any:
     return wg.ones(*shape, **options)
+
+
+def story_of(
+    setup: str, body: str, change: str, ask: str = "None", settings: Any = contextlib.nullcontext
+) -> Story:
+    """Calls of a function of x with this body, among them a change of the world; and what is to
+    be seen outside after each.
+    """
+
+    def story(compile: Any) -> Any:
+        m = module(f"{setup}\ndef f(x):\n    {body}")
+        f, seen = compile(m.f), []
+        with settings():
+            for text in ("pass", "pass", change, "pass"):
+                exec(text, vars(m))  # noqa: S102
+                seen.append([noted(f(numbers(1, 2))), noted([eval(ask, vars(m))])])  # noqa: S307
+        return seen
+
+    return story
 
 
 def numbers(*values: Any, **options: Any) -> Any:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.compile.builder import Builder, arrays_for
+from tests.compile.builder import Builder, arrays_for, same
 from tests.compile.plans import NumPy, execute
 from wengert.compile.plan import planner
 from wengert.compile.plan.planner import memory, plan
@@ -27,15 +27,6 @@ def small(monkeypatch):
 
 def loops(program):
     return [s.function for s in program.statements if isinstance(s.function, Repeat)]
-
-
-def same(program, other, rtol=1e-5):
-    arrays = arrays_for(program)
-    with np.errstate(all="ignore"):
-        expected, found = (p.run([np.array(a) for a in arrays]) for p in (program, other))
-    for mine, right in zip(found, expected, strict=True):
-        assert (mine.shape, mine.dtype) == (right.shape, right.dtype)
-        np.testing.assert_allclose(mine, right, rtol=rtol, atol=1e-4)
 
 
 def nearest(n, k=5, d=3, dtype="f8"):

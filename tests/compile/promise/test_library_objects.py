@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import alike, module, noted, numbers, told
+from tests.compile.stories import alike, module, noted, numbers, story_of, told
 from wengert.compile.trace.world.places import State
 from wengert.errors import TracingError
 
@@ -55,14 +55,7 @@ OBJECTS = {
 def test_what_an_object_of_a_library_holds_is_asked_again(name: str) -> None:
     setup, body, change = OBJECTS[name]
 
-    def story(compile: Any) -> Any:
-        m = module(f"{setup}\ndef f(x): return {body}")
-        f, seen = compile(m.f), []
-        for text in ("pass", "pass", change, "pass"):
-            exec(text, vars(m))  # noqa: S102
-            seen.append(noted(f(numbers(1, 2))))
-        return seen
-
+    story = story_of(setup, f"return {body}", change)
     alike(told(story, wg.compile), told(story, lambda f: f), 1e-5, name)
 
 

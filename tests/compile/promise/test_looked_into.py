@@ -22,7 +22,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import alike, module, noted, numbers, thrice, told
+from tests.compile.stories import alike, module, numbers, story_of, thrice, told
 from wengert.errors import TracingError
 
 LIBRARY = """
@@ -55,18 +55,6 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.syspath_prepend(place)
     yield importlib.import_module("lent_library")
     sys.modules.pop("lent_library")
-
-
-def story_of(setup: str, body: str, change: str, ask: str = "None") -> Any:
-    def story(compile: Any) -> Any:
-        m = module(f"{setup}\ndef f(x):\n    {body}")
-        f, seen = compile(m.f), []
-        for text in ("pass", "pass", change, "pass"):
-            exec(text, vars(m))  # noqa: S102
-            seen.append([noted(f(numbers(1, 2))), noted([eval(ask, vars(m))])])  # noqa: S307
-        return seen
-
-    return story
 
 
 PACKAGE = {

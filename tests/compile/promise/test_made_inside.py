@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import alike, module, noted, numbers, told
+from tests.compile.stories import alike, module, noted, numbers, story_of, told
 
 INIT = "class B:\n    def __init__(self, y): self.y = y\n    "
 HASH = "def __hash__(self): return 1\n    "
@@ -51,14 +51,7 @@ CLASSES = {
 def test_what_is_replaced_in_the_class_of_an_object_made_inside_counts(name: str) -> None:
     setup, body, change = CLASSES[name]
 
-    def story(compile: Any) -> Any:
-        m = module(f"{setup}\ndef f(x):\n    {body}")
-        f, seen = compile(m.f), []
-        for text in ("pass", "pass", change, "pass"):
-            exec(text, vars(m))  # noqa: S102
-            seen.append(noted(f(numbers(1, 2))))
-        return seen
-
+    story = story_of(setup, body, change)
     alike(told(story, wg.compile), told(story, lambda f: f), 1e-5, name)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import decimal
+import functools
 import gc
 import ipaddress
 import logging
@@ -26,7 +27,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import alike, module, noted, numbers, told
+from tests.compile import stories
+from tests.compile.stories import alike, module, numbers, told
 from wengert.errors import TracingError
 
 
@@ -51,21 +53,7 @@ def settings() -> Iterator[None]:
     gc.enable()
 
 
-def story_of(setup: str, body: str, change: str, ask: str = "None") -> Any:
-    """Calls of a function of x with this body, among them a change of the world; and what is to
-    be seen outside after each.
-    """
-
-    def story(compile: Any) -> Any:
-        m = module(f"{setup}\ndef f(x):\n    {body}")
-        f, seen = compile(m.f), []
-        with settings():
-            for text in ("pass", "pass", change, "pass"):
-                exec(text, vars(m))  # noqa: S102
-                seen.append([noted(f(numbers(1, 2))), noted([eval(ask, vars(m))])])  # noqa: S307
-        return seen
-
-    return story
+story_of = functools.partial(stories.story_of, settings=settings)
 
 
 DISPATCH = "import functools\n@functools.singledispatch\ndef g(a): return 2.0"
