@@ -321,6 +321,22 @@ def test_gradient_by_a_table_that_is_looked_up() -> None:
 # ---- the array itself -----------------------------------------------------------------------
 
 
+def test_examples_are_looked_up_in_a_table_of_numpys() -> None:
+    # np.interp indexed the table by what is batched, which was refused; a table of each example
+    # was gone through one by one, with a warning.
+    points, values = np.linspace(0, 1, 6), np.linspace(0, 1, 6) ** 2
+    rng = np.random.default_rng(0)
+    x, each = rng.random((4, 5)), rng.random((4, 6))
+    for rest in ({}, {"left": -1.0, "right": 7.0}, {"period": 0.7}):
+        expected = np.interp(x, points, values, **rest)
+        for given in (x, wg.as_tensor(x)):
+            mapped = wg.vmap(lambda v, rest=rest: np.interp(v, points, values, **rest))(given)
+            np.testing.assert_allclose(np.asarray(mapped), expected, rtol=1e-12)
+    expected = [np.interp(v, points, table) for v, table in zip(x, each, strict=True)]
+    mapped = wg.vmap(lambda v, table: np.interp(v, points, table))(x, each)
+    np.testing.assert_allclose(mapped, expected, rtol=1e-12)
+
+
 def test_what_a_batched_array_shows() -> None:
     x = BatchedArray(X, Level(3))
     assert (x.shape, x.ndim, x.size, len(x), x.dtype) == ((4, 5), 2, 20, 4, X.dtype)

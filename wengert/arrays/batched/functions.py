@@ -17,7 +17,7 @@ from wengert.arrays.batched.array import (
     raw,
 )
 from wengert.arrays.common import axes_of, axis_of
-from wengert.arrays.facts import LIKE, REDUCED_BY, RUNNING
+from wengert.arrays.facts import COMPOSED, LIKE, REDUCED_BY, RUNNING
 from wengert.dispatch import as_array, require, signature
 from wengert.rules import shapes
 
@@ -284,7 +284,7 @@ def _digitize(level: Level, x: Any, bins: Any, right: bool = False) -> Any:
 @means(np.interp)
 def _interp(level: Level, x: Any, xp: Any, fp: Any, **rest: Any) -> Any:
     if at(xp, level) or at(fp, level) or rest:
-        return loop(level, np.interp, (x, xp, fp), rest)
+        return level.composed(COMPOSED[np.interp], (x, xp, fp), rest)
     return BatchedArray(np.interp(x.raw, xp, fp), level)
 
 

@@ -19,7 +19,7 @@ from wengert.functions.math import frexp
 from wengert.functions.numpy.calls import no_more
 from wengert.rules import indexing, shapes
 from wengert.rules import special as special_rules
-from wengert.tensor import Tensor
+from wengert.tensor import Tensor, wrap
 
 # ---- other names ---------------------------------------------------------------------------
 
@@ -164,6 +164,8 @@ def _interp(
     At a point itself the slope is that of the line to its right.
     """
     x, xp, fp = (as_array(v) for v in (x, xp, fp))
+    # The places in a table of NumPy's may be of another kind, which only tensors are indexed by.
+    xp, fp = (v if isinstance(v, Tensor) else wrap(v) for v in (xp, fp))
     if len(xp.shape) != 1 or xp.shape != fp.shape or not xp.shape[0]:
         raise ValueError(
             "interp: xp and fp must be vectors of one length, which is not 0; got shapes "
