@@ -37,7 +37,7 @@ def _numbers(kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> A
     return np.array([(*(one,) * (2 - len(line)), *line) for line, one in lines])
 
 
-@way(c.max_pool, lambda x, kernel, *_: _are_few(x, kernel))
+@way(c.max_pool, lambda x, kernel, *_, **__: _are_few(x, kernel))
 def _max_pool(
     x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
 ) -> Any:
@@ -65,7 +65,7 @@ def _note_largest(x, windows, lowest, out):
 
 @way(
     c.max_spread,
-    lambda g, condition, target, kernel, *_: (
+    lambda g, condition, target, kernel, *_, **__: (
         _are_few(condition, kernel, 2 * _FEW) and loopable(g, condition)
     ),
 )
@@ -104,7 +104,7 @@ def _spread_to_largest(g, x, windows, lowest, out):
                     out[i, place // x.shape[2], place % x.shape[2]] += g[i, a, b]
 
 
-@way(c.sum_pool, lambda x, kernel, *_: _are_few(x, kernel))
+@way(c.sum_pool, lambda x, kernel, *_, **__: _are_few(x, kernel))
 def _sum_pool(
     x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
 ) -> Any:
@@ -130,7 +130,7 @@ def _add_windows(x, windows, out):
                 out[i, a, b] = total
 
 
-@way(c.sum_spread, lambda g, x_shape, kernel, *_: _are_few(g, kernel))
+@way(c.sum_spread, lambda g, x_shape, kernel, *_, **__: _are_few(g, kernel))
 def _sum_spread(
     g: Any, x_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
     out: Sizes,
