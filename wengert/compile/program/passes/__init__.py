@@ -5,7 +5,7 @@ Each file holds one subject: rules and a function that applies them alone. `clea
 Begin with `rewrite.py`: a rule looks at one statement and says what replaces it; `algebra.py` has
 the shortest. What looks at a whole program is a function of its own: `common.py` (computed once),
 `dead.py` (never needed), `twins.py` (loops that run once), `columns.py`, `joins.py`, `zeros.py`,
-`blocks.py`, `copies.py`, `waits.py` and `checks.py`.
+`chosen.py`, `blocks.py`, `copies.py`, `waits.py` and `checks.py`.
 
 To add a rule, write it where its subject is, with its algebra as a comment above it: it holds for
 infinities and NaN, or asks first whether any can be there. Imports the program, and no planner.
@@ -28,6 +28,7 @@ from wengert.compile.program.passes import (
     reductions,
 )
 from wengert.compile.program.passes.checks import checks_first
+from wengert.compile.program.passes.chosen import rows_chosen
 from wengert.compile.program.passes.columns import columns
 from wengert.compile.program.passes.common import key, merged
 from wengert.compile.program.passes.copies import copies
@@ -79,6 +80,8 @@ def finish(program: Program) -> Program:
 
     It comes last, when a program is cut in two: what one part saves for the other stays whole.
     """
+    if rows_chosen(program):
+        check(program)
     if products.in_loops(program):
         _run(program, _walk, dead)
     if columns(program):

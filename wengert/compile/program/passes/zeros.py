@@ -280,7 +280,7 @@ def _cut_of(s: Statement, operand: int, zeros: Zeros | None) -> Cut | None:
 # ---- the program ---------------------------------------------------------------------------------
 
 
-class _Call:
+class Call:
     """Appends a statement to a list, and gives its value."""
 
     def __init__(self, statements: list[Statement]) -> None:
@@ -297,7 +297,7 @@ class _Call:
 def _in_blocks(program: Program, s: Statement, cut: Cut) -> list[Statement]:
     """The statements in place of a product: the test, and a choice between two ways to take it."""
     statements: list[Statement] = []
-    call = _Call(statements)
+    call = Call(statements)
     thin, whole = s.args[cut.operand], s.args[1 - cut.operand]
     kept = cut.kept if cut.operand else cut.kept.T
     if len(s.output.shape) == 3:
@@ -314,7 +314,7 @@ def _body(s: Statement, cut: Cut | None) -> Program:
     """A product as a program: in blocks, or whole."""
     body = Program()
     a, b = (body.input(x.shape, x.dtype, name) for x, name in zip(s.args, "ab", strict=True))
-    call = _Call(body.statements)
+    call = Call(body.statements)
     if cut is None:
         body.outputs = [call(np.matmul, a, b)]
         return body
@@ -325,7 +325,7 @@ def _body(s: Statement, cut: Cut | None) -> Program:
 
 
 def _part(
-    s: Statement, operand: int, block: Block, axis: int, call: _Call, a: Value, b: Value
+    s: Statement, operand: int, block: Block, axis: int, call: Call, a: Value, b: Value
 ) -> Value:
     """The part of a product that a block makes, along an axis."""
     if not block.rows.stop:
