@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import bisect
 import collections
+import contextvars
+import copy
+import functools
 import heapq
+import json
+import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
 
 import wengert as wg
 from wengert.errors import TracingError
+from wengert.utils.checkpoint import checkpoint
 
 
 class Counts:
@@ -228,3 +235,87 @@ def test_a_method_that_calls_what_writes_goes_through_no_iterator_that_writes() 
     with pytest.raises(TracingError, match="an iterator that writes as well"):
         f(wg.ones(1))
     assert table == {"a": 1}
+
+
+# ---- calls that are asked again ------------------------------------------------------------------
+
+
+class Speaks:
+    """Does something whenever it is asked."""
+
+    def __init__(self, does: Callable[[], Any]) -> None:
+        self.does = does
+
+    def __str__(self) -> str:
+        self.does()
+        return "spoken"
+
+    __repr__ = __str__
+
+    def __copy__(self) -> Any:
+        self.does()
+        return self
+
+
+ASKING: dict[str, Callable[[Any], Any]] = {
+    "json.dumps(default=)": lambda does: len(json.dumps({1: {2}}, default=lambda _: does() or 1)),
+    "re.sub": lambda does: len(re.sub("a", lambda _: does() or "b", "aba")),
+    "lru_cache": lambda does: functools.lru_cache(lambda x: does() or x)(2),
+    "Context.run": lambda does: contextvars.copy_context().run(lambda: does() or 2),
+    "str": lambda does: len(str(Speaks(does))),
+    "repr": lambda does: len(repr(Speaks(does))),
+    "copy": lambda does: (copy.copy(Speaks(does)), 2)[1],
+    "vectorize": lambda does: float(np.vectorize(lambda v: does() or v, [float])([1.0, 2.0]).sum()),
+    "min(key=)": lambda does: min([3, 2], key=lambda v: does() or v),
+}
+DOING: dict[str, Callable[[Any, Any], Any]] = {
+    "writes into a tensor": lambda t, x: t.add_(1),
+    "writes into an item": lambda t, x: t.__setitem__(0, t[1] + x.sum()),
+    "writes into an array": lambda t, x: np.add(t, 1, out=t.numpy()),
+    "draws": lambda t, x: t.mul_(wg.rand(())),
+}
+
+
+@pytest.mark.crossed
+@pytest.mark.parametrize("doing", DOING)
+@pytest.mark.parametrize("asking", ASKING)
+def test_what_writes_into_arrays_when_it_is_asked_is_not_asked_again(
+    asking: str, doing: str
+) -> None:
+    # It was asked again after the trace, and before each call, and wrote each time.
+    def seen(compile: Any) -> list[Any]:
+        wg.manual_seed(0)
+        total = wg.tensor([1.0, 2.0])
+
+        def f(x: Any) -> Any:
+            def does() -> None:
+                DOING[doing](total, x)
+
+            return x.sum() * ASKING[asking](does)
+
+        f = compile(f)
+        return [(f(wg.full((2,), k)).item(), total.tolist()) for k in (1.0, 2.0, 3.0)]
+
+    assert np.allclose(
+        *([v for a, b in seen(c) for v in (a, *b)] for c in (wg.compile, lambda f: f))
+    )
+
+
+def test_what_runs_again_for_the_derivative_writes_nothing_outside() -> None:
+    # Its second run, which belongs to backward(), was part of the call: it wrote twice.
+    total, weight = wg.zeros(1), wg.ones(2, requires_grad=True)
+
+    def part(x: Any) -> Any:
+        total.add_(1)
+        return (x * weight).exp()
+
+    @wg.compile
+    def f(x: Any) -> Any:
+        return checkpoint(part, x, use_reentrant=False).sum()
+
+    with pytest.raises(TracingError, match="the derivative of a compiled function changes"):
+        f(wg.ones(2))
+    assert total.item() == 0
+    with wg.no_grad():
+        f(wg.ones(2))
+    assert total.item() == 1

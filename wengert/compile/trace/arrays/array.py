@@ -98,8 +98,10 @@ class Trace(Kind):
         """What each random draw gave."""
         self.drawn_before: Iterator[tuple[Value, ...]] | None = None
         """What they give while something is computed again."""
-        self.writes = 0
-        """How often something was written into an array."""
+        self.written: list[int] = []
+        """When the arrays were made into which something was written, write by write."""
+        self.returned: int | None = None
+        """When the function returned: what runs after that is its derivative."""
         self.may_write = False
         """Whether a branch, which may not be taken, writes into memory from outside of it."""
 
@@ -555,7 +557,7 @@ class TracedArray(ArrayMethods):
         storage = writable_now(self.trace, self.storage)
         storage.value = written(self.trace, storage.value, self.path, value)
         storage.writes += 1
-        self.trace.writes += 1
+        self.trace.written.append(storage.born)
 
     def write(self, x: Any) -> None:
         """Hold the numbers of `x`, cast and broadcast, as `self[...] = x` says."""

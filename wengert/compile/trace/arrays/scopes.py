@@ -332,6 +332,8 @@ def writable_now(trace: Trace, storage: Storage) -> Storage:
     """What is about to be written: of outside what the body may write, and nothing that eagerly is
     one memory with others, of which the trace knows what to raise.
     """
+    if trace.returned is not None and storage.born < trace.returned:
+        raise late_write()
     scope = trace.scopes[-1] if trace.scopes else None
     if scope is not None and storage.born < scope.start and storage not in scope.written:
         if scope.note is None or trace.kinds:
@@ -340,6 +342,13 @@ def writable_now(trace: Trace, storage: Storage) -> Storage:
     if storage in trace.apart:
         raise trace.apart[storage]()
     return storage
+
+
+def late_write() -> TracingError:
+    return TracingError(
+        f"the derivative of a compiled function changes something outside, at\n  {line_of(*here())}"
+        "\nCall backward() in the compiled function, or leave it uncompiled."
+    )
 
 
 def refuse_write(what: str) -> TracingError:

@@ -43,6 +43,12 @@ class Within:
         self.begun = begun
         self.periods = [period for x in args if type(x) is Given for period in x.periods]
 
+    def own(self, now: Any) -> list[tuple[Any, Any]]:
+        """The periods in which it was the call that did something."""
+        starts = [self.begun, *(end for _, end in self.periods)]
+        ends = [*(start for start, _ in self.periods), now]
+        return [*zip(starts, ends, strict=True)]
+
 
 def kept(container: Any, name: str, args: Any, done: Callable[[], Any]) -> tuple[Any, ...]:
     """Arguments of a method, in which iterators keep what they give if it goes through them."""

@@ -21,7 +21,7 @@ from types import (
     MethodType,
     ModuleType,
 )
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -71,6 +71,15 @@ from wengert.history.surroundings import DECIDING, IN_TENSORS, SETTINGS
 from wengert.tensor import Tensor
 
 
+class Done(NamedTuple):
+    """What a program has done so far: how many effects, writes into arrays, and draws."""
+
+    effects: int
+    writes: int
+    draws: int
+    time: int
+
+
 @dataclass(slots=True)
 class Asked:
     """A call in the user's code that is on its way, and that can be made again."""
@@ -78,7 +87,7 @@ class Asked:
     frame: Any
     callee: Any
     step: Step
-    effects: int = 0
+    done: Any = None
     stood: Any = None
     is_copied: bool = False
     """Whether something that it is given is another object at the next call."""
@@ -203,7 +212,7 @@ class Asking(Observer):
             self._forget(callee, args, named)
             return
         given = *args, *named.values()
-        asked = Asked(frame, callee, step, len(self.effects), self.standing())
+        asked = Asked(frame, callee, step, self.done(), self.standing())
         asked.is_copied = any(map(_is_copied, (callee, *given), (step.callee, *_given(step))))
         self.asked.append(asked)
 
@@ -303,7 +312,7 @@ class Asking(Observer):
                 if holds:
                     self.conditions.note(guard)
             return value
-        if len(self.effects) == asked.effects and self.standing() == asked.stood:
+        if not self.has_acted(asked) and self.standing() == asked.stood:
             if not asked.ran and is_computed(asked.callee, _given(asked.step), value):
                 return value
             shared = sys.getrefcount(value) > _references()
@@ -311,6 +320,16 @@ class Asking(Observer):
         for ran in asked.ran:
             self.on_unobserved(ran)
         return value
+
+    def has_acted(self, asked: Asked) -> bool:
+        """Whether a call has called what does something: it cannot be asked again."""
+        now = self.done()
+        acted = now.effects > asked.done.effects
+        return acted or self.has_computed(asked.done, now)
+
+    def has_computed(self, before: Done, now: Done) -> bool:
+        """Whether something was drawn in a period, or written into arrays that were there."""
+        return False
 
     def _compare(self, asked: Asked, value: Any, shared: bool) -> Any:
         """What a call answered is compared at each call, as it is or by what it holds.

@@ -25,6 +25,7 @@ from wengert.compile.trace.arrays.array import TracedArray
 from wengert.compile.trace.arrays.conversions import array_of, is_conversion, stacked
 from wengert.compile.trace.arrays.numbers import NUMBERS, ROUNDED, class_of, converted, rounded
 from wengert.compile.trace.arrays.refusals import Postponed
+from wengert.compile.trace.arrays.scopes import late_write
 from wengert.compile.trace.loops.repeats import ask_history
 from wengert.compile.trace.observe import Unobserved, Write, rewrite
 from wengert.compile.trace.observe.given import Within
@@ -39,6 +40,7 @@ from wengert.compile.trace.observe.objects import (
 )
 from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.world import meanwhile, watch
+from wengert.compile.trace.world.asking import Done
 from wengert.compile.trace.world.conditions import Conditions, home_of, homes
 from wengert.compile.trace.world.drawn import ASKS_FILES, SYSTEM, acts, drawn, where_numpy_stands
 from wengert.compile.trace.world.drawn import EVERYWHERE as GENERATORS_OF_ALL
@@ -82,6 +84,7 @@ from wengert.compile.trace.world.reads import (
 from wengert.errors import TracingError
 from wengert.functions.methods.conversations import element
 from wengert.history.location import here, line_of
+from wengert.history.node import tick
 from wengert.history.surroundings import EVERYWHERE
 from wengert.tensor import Tensor, current_node
 
@@ -121,7 +124,6 @@ class World(Reads):
         """What the function wrote, in order: a place and a value, or a call on a container."""
         self.shadows: dict[int, tuple[Any, Any]] = {}
         self.unobserved: Unobserved | None = None  # the first that ran so
-        self.returned = False  # the function: what runs then is its derivative
         self.identifies = False  # whether it counts which object a container among the arguments is
         self.unrolled: dict[Any, int] | None = None
         """How many steps of the user's loops are traced before the others; None if all are."""
@@ -145,7 +147,7 @@ class World(Reads):
             self._tell(self.reached, container)
             self._note_library_read(Contents(container), "what holds for all modules")
         result = self.called(function, *args, **named)
-        self.returned = True
+        self.trace.returned = tick()
         return result
 
     def let_go(self) -> None:
@@ -500,12 +502,8 @@ class World(Reads):
             self.refuse(f"an item of a {type(owner).__name__} from outside is set")
 
     def on_write(self, write: Write) -> None:
-        if self.returned:
-            raise TracingError(
-                "the derivative of a compiled function changes something outside, at\n"
-                f"  {line_of(*here())}\nCall backward() in the compiled function, or leave it "
-                "uncompiled."
-            )
+        if self.trace.returned is not None:
+            raise late_write()
         self.check_acted(write.owner)
         if isinstance(write.owner, np.random.BitGenerator):
             self.refuse("the state of a generator from outside is set")
@@ -528,28 +526,31 @@ class World(Reads):
             self.written_places[key] = place, write.before
         self.effects.append((place, write.after))
 
-    def done(self) -> tuple[int, int]:
-        return len(self.effects), self.trace.writes + len(self.trace.drawn)
+    def done(self) -> Done:
+        return Done(len(self.effects), len(self.trace.written), len(self.trace.drawn), tick())
+
+    def has_computed(self, before: Done, now: Done) -> bool:
+        written = self.trace.written[before.writes : now.writes]
+        return now.draws > before.draws or any(born < before.time for born in written)
 
     def carried_out(self, owner: Any, within: Within) -> None:
         """A call that has changed this container is made again by each call of the program, with
         all that it calls in its turn: what that did is no effect by itself.
         """
-        first, computed = within.begun
-        computed += sum(after[1] - before[1] for before, after in within.periods)
-        if self.done()[1] != computed:
+        own = within.own(self.done())
+        if any(self.has_computed(*period) for period in own):
             self.refuse(
                 f"a {type(owner).__name__} from outside is changed by what calls a function that "
                 "writes into arrays, or draws random numbers"
             )
-        given = [x for before, after in within.periods for x in self.effects[before[0] : after[0]]]
-        if len(self.effects) != first + len(given):
-            if given:  # each goes by what the others did
-                self.refuse(
+        if any(now.effects > before.effects for before, now in own):
+            given = within.periods
+            if any(after.effects > before.effects for before, after in given):
+                self.refuse(  # each goes by what the others did
                     f"a {type(owner).__name__} from outside is changed by what calls a function "
                     "that writes, and goes through an iterator that writes as well"
                 )
-            del self.effects[first:]
+            del self.effects[within.begun.effects :]
             self._read_contents(owner)
 
     def _did(self, write: Write) -> None:
