@@ -152,7 +152,9 @@ def _of_number(value: Any) -> np.dtype[Any]:
 
 def number(value: Any) -> Any:
     """The value, if it is a number, an array or a sequence of numbers; TypeError otherwise."""
-    kind = "f" if type(value) is builtins.float else of(value).kind
+    if type(value) in (builtins.float, builtins.int) and abs(value) < 1 << 63:
+        return value
+    kind = of(value).kind
     if kind not in "biufcV":
         raise TypeError(f"a tensor or a number was expected, not {type(value).__name__} {value!r}")
     return value

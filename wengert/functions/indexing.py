@@ -202,8 +202,8 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
         index = tuple(index)
     parts = index if isinstance(index, tuple) else (index,)
     return tuple(
-        p if p is None or p is Ellipsis or type(p) in (int, slice) else _part(p) for p in parts
-    )
+        [p if p is None or p is Ellipsis or type(p) in (int, slice) else _part(p) for p in parts]
+    )  # of a list, not of a generator: in half the time
 
 
 def _is_tuple_in_disguise(index: list[Any]) -> bool:
@@ -286,7 +286,7 @@ def lasting(advanced: Any) -> Any:
     several, are copied.
     """
     if isinstance(advanced, tuple):
-        return tuple(p if isinstance(p, slice) else p.copy() for p in map(array_of, advanced))
+        return tuple([p if isinstance(p, slice) else p.copy() for p in map(array_of, advanced)])
     return advanced if isinstance(advanced, Tensor) else advanced.copy()
 
 

@@ -369,9 +369,9 @@ def _shape_at(index: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     for x in arrays:
         if type(x) is not np.ndarray or x.dtype.kind not in "iu":
             return None
-    region = (
-        arrays[0].shape if len(arrays) == 1 else np.broadcast_shapes(*[x.shape for x in arrays])
-    )
+    shapes = [x.shape for x in arrays]
+    alike = shapes.count(shapes[0]) == len(shapes)
+    region = shapes[0] if alike else np.broadcast_shapes(*shapes)
     return (*shape[: here[0]], *region, *shape[here[-1] + 1 :])
 
 

@@ -114,8 +114,10 @@ def _unrepeat(g: Any, shape: tuple[int, ...], repeats: Any, axis: int | None) ->
 @primitive
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The diagonal as a last dimension; a view of `x` that may be written to."""
-    view = np.diagonal(x, offset, axis1, axis2)
-    if isinstance(x, np.ndarray) and x.flags.writeable:
+    if not isinstance(x, np.ndarray):
+        return np.diagonal(x, offset, axis1, axis2)
+    view = x.diagonal(offset, axis1, axis2)
+    if x.flags.writeable:
         view.flags.writeable = True
     return view
 

@@ -261,14 +261,16 @@ def nll_loss(
         reduction = reduction_of(size_average, reduce, reduction)
     x, t = input._array, target._array
     classes = 0 if x.ndim == 1 else 1
-    one_dtype("nll_loss", (input, weight))
+    if weight is not None:
+        one_dtype("nll_loss", (input, weight))
     _check_nll(x, t, weight, classes)
-    if loopable(*(a for a in (x, array_of(weight)) if a is not None)) and type(t) is np.ndarray:
+    given = None if weight is None else array_of(weight)
+    if type(t) is np.ndarray and (loopable(x) if given is None else loopable(x, given)):
         places = np.empty(t.shape, np.int64)
         flat = t.reshape(-1), x.shape[classes], ignore_index, places.reshape(-1)
         kept = note_classes(*flat)
         if kept >= 0:
-            return _nll_of(input, places, kept, array_of(weight), classes, reduction)
+            return _nll_of(input, places, kept, given, classes, reduction)
     kept = t != ignore_index
     _check_classes(t, kept, x.shape[classes], ignore_index)
     safe = np.where(kept, t, 0).astype(np.int64)
