@@ -143,7 +143,11 @@ def in_rows(formula: Function) -> Function:
     """
     function = implemented(formula)
 
-    @way(function, lambda *call: many_rows(call[-1], *call[:-1]))
+    def of_many_rows(x: Any, *rest: Any) -> bool:
+        large = type(x) is np.ndarray and x.size >= BLOCK  # few numbers are told at once
+        return large and many_rows(rest[-1], x, *rest[:-1])
+
+    @way(function, of_many_rows)
     def compiled(*call: Any) -> Any:
         return by_rows(formula, call[0].shape[-1], call[:-1], settings=(-1,))
 

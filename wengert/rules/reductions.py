@@ -417,7 +417,7 @@ def tops(x: Any, axis: int) -> Any:
 
 
 @primitive
-@implemented
+@in_rows
 @quietly  # inf - inf is NaN, and may be seen in the result
 def softmax(x: Any, axis: int) -> Any:
     """exp(x) / sum(exp(x)) along `axis`."""
@@ -427,28 +427,18 @@ def softmax(x: Any, axis: int) -> Any:
     return e
 
 
-@way(softmax, lambda x, axis: many_rows(axis, x))
-def _softmax_compiled(x: Any, axis: int) -> Any:
-    return by_rows(softmax, x.shape[-1], [x], settings=(-1,))
-
-
 @way(softmax, lambda x, axis: x.size > FEW and rows.fits(x, axis))
 def _softmax_by_products(x: Any, axis: int) -> Any:
     return rows.softmax(x)
 
 
 @primitive
-@implemented
+@in_rows
 def log_softmax(x: Any, axis: int) -> Any:
     """x - log(sum(exp(x))) along `axis`."""
     out = np.subtract(x, tops(x, axis))
     out -= np.log(np.add.reduce(np.exp(out), axis=axis, keepdims=True))
     return out
-
-
-@way(log_softmax, lambda x, axis: many_rows(axis, x))
-def _log_softmax_compiled(x: Any, axis: int) -> Any:
-    return by_rows(log_softmax, x.shape[-1], [x], settings=(-1,))
 
 
 def _total(t: Any, axis: Any) -> Any:
