@@ -20,7 +20,14 @@ from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder, usually
 from wengert.dispatch import as_array, known, require, within
-from wengert.functions.arguments import constant, of_tensors, one_dim, takes_out, tensor_of
+from wengert.functions.arguments import (
+    constant,
+    of_tensors,
+    one_dim,
+    takes_out,
+    tensor_of,
+    unchecked,
+)
 from wengert.functions.shapes import broadcast_tensors
 from wengert.history import modes
 from wengert.history.location import warn
@@ -535,6 +542,9 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Te
     return _gather(input, index if isinstance(index, Tensor) else places, axis)
 
 
+_gathered = unchecked(gather)
+
+
 @takes_out
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Tensor:
     """As `gather`, with the shapes broadcast; without `dim` in the flattened tensor."""
@@ -554,14 +564,14 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Tensor:
     n, places = input.shape[axis], indices._array.astype(np.int64)
     indices = constant(np.where(places < 0, places + n, places))
     if indices._array.shape == input._array.shape:
-        return gather(input, axis, indices)
+        return _gathered(input, axis, indices)
     shape = np.broadcast_shapes(
         *(tuple(1 if d == axis else n for d, n in enumerate(x.shape)) for x in (input, indices))
     )
     full = [
         tuple(x.shape[d] if d == axis else n for d, n in enumerate(shape)) for x in (input, indices)
     ]
-    return gather(input.expand(full[0]), axis, indices.expand(full[1]))
+    return _gathered(input.expand(full[0]), axis, indices.expand(full[1]))
 
 
 @takes_out

@@ -21,6 +21,7 @@ from wengert.functions.arguments import (
     takes_names,
     takes_out,
     tensor_of,
+    unchecked,
 )
 from wengert.functions.shapes import atleast_1d, atleast_2d, atleast_3d, reshape
 from wengert.rules import shapes as rules
@@ -82,6 +83,7 @@ def _items(name: str, tensors: Any) -> list[Tensor]:
 
 
 concat = concatenate = cat
+_cat = unchecked(cat)
 
 
 @takes_out
@@ -102,13 +104,13 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 def hstack(tensors: Any) -> Tensor:
     """Joined along the second dimension (vectors: the first)."""
     items = atleast_1d(_items("hstack", tensors))
-    return cat(items, 0 if items[0].ndim == 1 else 1)
+    return _cat(items, 0 if items[0].ndim == 1 else 1)
 
 
 @takes_out
 def vstack(tensors: Any) -> Tensor:
     """Joined as rows."""
-    return cat(atleast_2d(_items("vstack", tensors)), 0)
+    return _cat(atleast_2d(_items("vstack", tensors)), 0)
 
 
 row_stack = vstack
@@ -117,14 +119,14 @@ row_stack = vstack
 @takes_out
 def dstack(tensors: Any) -> Tensor:
     """Joined along the third dimension."""
-    return cat(atleast_3d(_items("dstack", tensors)), 2)
+    return _cat(atleast_3d(_items("dstack", tensors)), 2)
 
 
 @takes_out
 def column_stack(tensors: Any) -> Tensor:
     """Joined as columns."""
     items = _items("column_stack", tensors)
-    return cat([reshape(x, -1, 1) if x.ndim < 2 else x for x in items], 1)
+    return _cat([reshape(x, -1, 1) if x.ndim < 2 else x for x in items], 1)
 
 
 @told

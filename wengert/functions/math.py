@@ -209,7 +209,7 @@ def reciprocal(input: Any) -> Tensor:
 @takes_out
 def rsqrt(input: Any) -> Tensor:
     """1 / sqrt(x)."""
-    return reciprocal(sqrt(input))
+    return _reciprocal(sqrt(input))
 
 
 # ---- exponentials and logarithms -----------------------------------------------------------

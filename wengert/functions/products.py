@@ -16,6 +16,7 @@ from wengert.functions.arguments import (
     rounded_once,
     takes_out,
     tensor_of,
+    unchecked,
 )
 from wengert.rules import products as rules
 from wengert.rules.blocks import EXACT
@@ -68,13 +69,16 @@ def matmul(input: Any, other: Any) -> Tensor:
     return _matmul(a, b)
 
 
+_product = unchecked(matmul)
+
+
 @takes_out
 @of_tensors(2)
 def mm(input: Any, mat2: Any) -> Tensor:
     """The product of two matrices."""
     if input.ndim != 2 or mat2.ndim != 2:
         _sized("mm", "two matrices", input, mat2)
-    return matmul(input, mat2)
+    return _product(input, mat2)
 
 
 @takes_out
@@ -83,7 +87,7 @@ def bmm(input: Any, mat2: Any) -> Tensor:
     """The products of two batches of matrices, (b, n, m) and (b, m, p)."""
     if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
         _sized("bmm", "two batches of as many matrices", input, mat2)
-    return matmul(input, mat2)
+    return _product(input, mat2)
 
 
 @takes_out
@@ -92,7 +96,7 @@ def mv(input: Any, vec: Any) -> Tensor:
     """The product of a matrix and a vector."""
     if input.ndim != 2 or vec.ndim != 1:
         _sized("mv", "a matrix and a vector", input, vec)
-    return matmul(input, vec)
+    return _product(input, vec)
 
 
 @takes_out
@@ -106,7 +110,7 @@ def dot(input: Any, tensor: Any) -> Tensor:
             f"inconsistent tensor size, expected tensors of one size, got {list(input.shape)} "
             f"and {list(tensor.shape)}"
         )
-    return matmul(input, tensor)
+    return _product(input, tensor)
 
 
 @takes_out
@@ -137,6 +141,9 @@ def outer(input: Any, vec2: Any) -> Tensor:
 ger = outer
 
 
+_mm, _mv, _bmm, _outer = map(unchecked, (mm, mv, bmm, outer))
+
+
 def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """beta * input + alpha * product; with beta = 0 the input is ignored, NaN and all."""
     input = tensor_of(input)
@@ -152,7 +159,8 @@ def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     if beta == 0:
         return cast(product, kind)
     try:
-        np.broadcast_shapes(input.shape, product.shape)
+        if input._array.shape != product._array.shape:
+            np.broadcast_shapes(input.shape, product.shape)
     except ValueError:
         raise RuntimeError(
             f"{name}: the input's shape {list(input.shape)} does not broadcast to "
@@ -167,7 +175,7 @@ def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 @rounded_once
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
-    return _added("addmm", input, mm(mat1, mat2), beta, alpha)
+    return _added("addmm", input, _mm(mat1, mat2), beta, alpha)
 
 
 @takes_out
@@ -175,7 +183,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 @of_tensors(3, alike=True)
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
-    return _added("addmv", input, mv(mat, vec), beta, alpha)
+    return _added("addmv", input, _mv(mat, vec), beta, alpha)
 
 
 @takes_out
@@ -183,7 +191,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> T
 @of_tensors(3)
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
-    return _added("addr", input, outer(vec1, vec2), beta, alpha)
+    return _added("addr", input, _outer(vec1, vec2), beta, alpha)
 
 
 @takes_out
@@ -192,7 +200,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
 @rounded_once
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * bmm(batch1, batch2)."""
-    return _added("baddbmm", input, bmm(batch1, batch2), beta, alpha)
+    return _added("baddbmm", input, _bmm(batch1, batch2), beta, alpha)
 
 
 @takes_out
@@ -201,7 +209,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
 @rounded_once
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * the sum of the products in two batches."""
-    return _added("addbmm", input, bmm(batch1, batch2).sum(0), beta, alpha)
+    return _added("addbmm", input, _bmm(batch1, batch2).sum(0), beta, alpha)
 
 
 @takes_out

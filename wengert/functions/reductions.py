@@ -32,6 +32,7 @@ from wengert.functions.arguments import (
     takes_names,
     takes_out,
     tensor_of,
+    unchecked,
 )
 from wengert.functions.indexing import masked_fill
 from wengert.rules import indexing as indexing_rules
@@ -238,6 +239,9 @@ def var(
     return total * (math.nan if n <= 1 else math.inf)
 
 
+_var = unchecked(var)
+
+
 def real_square(x: Tensor) -> Tensor:
     """|x|^2."""
     return (x * x.conj()).real if x._array.dtype.kind == "c" else x * x
@@ -253,7 +257,7 @@ def std(
     correction: Any = None,
 ) -> Tensor:
     """The standard deviation, the square root of `var`; where it is 0 so is its gradient."""
-    return root(var(input, dim, unbiased, keepdim, correction=correction))
+    return root(_var(input, dim, unbiased, keepdim, correction=correction))
 
 
 def var_mean(
@@ -266,7 +270,7 @@ def var_mean(
 ) -> tuple[Tensor, Tensor]:
     """The variance and the mean."""
     input = tensor_of(input)
-    variance = var(input, dim, unbiased, keepdim, correction=correction)
+    variance = _var(input, dim, unbiased, keepdim, correction=correction)
     axis = some_dims(None if isinstance(dim, bool) else dim, input.ndim)
     if not input._array.size:
         return variance, sum(input, axis, keepdim) * math.nan
