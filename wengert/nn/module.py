@@ -667,7 +667,8 @@ class Module(StateMethods):
             if set_to_none:
                 parameter._grad = None
             elif parameter._grad is not None:
-                parameter._grad = parameter._grad.detach()
+                if parameter._grad._node is not None:
+                    parameter._grad = parameter._grad.detach()
                 parameter._grad.zero_()
 
     # ---- printing -------------------------------------------------------------------------
