@@ -15,6 +15,7 @@ from wengert.arrays.batched.array import (
     check_target,
     loop,
     raw,
+    results,
 )
 from wengert.arrays.common import axes_of, axis_of
 from wengert.arrays.facts import COMPOSED, LIKE, REDUCED_BY, RUNNING
@@ -195,6 +196,22 @@ def _repeat(level: Level, a: Any, repeats: Any, axis: Any = None) -> Any:
     return BatchedArray(np.repeat(a.raw, repeats, axis_of(axis, a.ndim) + 1), level)
 
 
+@means(np.diag)
+def _diag(level: Level, v: Any, k: int = 0) -> Any:
+    if v.ndim != 1:
+        return np.diagonal(v, k)
+    n = v.shape[0] + abs(k)
+    rows = np.arange(v.shape[0])
+    out = np.zeros_like(v, shape=(n, n))
+    out[rows + max(-k, 0), rows + max(k, 0)] = v
+    return out
+
+
+@means(np.trace)
+def _trace(level: Level, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **r: Any) -> Any:
+    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, **r)
+
+
 @means(np.concatenate)
 def _concatenate(level: Level, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
     items: list[Any] = [as_array(x) for x in arrays]
@@ -209,6 +226,12 @@ def _stack(level: Level, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
     items: list[Any] = [as_array(x) for x in arrays]
     i = axis_of(axis, items[0].ndim + 1) + 1
     return BatchedArray(np.stack([raw(x, level) for x in items], i, **rest), level)
+
+
+@means(np.array_split)
+def _split(level: Level, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    i = axis_of(axis, ary.ndim) + 1
+    return results(level, np.array_split(ary.raw, indices_or_sections, i))
 
 
 @means(np.pad)
