@@ -252,6 +252,14 @@ class Speaks:
 
     __repr__ = __str__
 
+    def __len__(self) -> int:
+        self.does()
+        return 2
+
+    def __iter__(self) -> Any:
+        self.does()
+        return iter((1, 2))
+
     def __copy__(self) -> Any:
         self.does()
         return self
@@ -264,6 +272,7 @@ ASKING: dict[str, Callable[[Any], Any]] = {
     "Context.run": lambda does: contextvars.copy_context().run(lambda: does() or 2),
     "str": lambda does: len(str(Speaks(does))),
     "repr": lambda does: len(repr(Speaks(does))),
+    "[*x]": lambda does: len([*Speaks(does)]),
     "copy": lambda does: (copy.copy(Speaks(does)), 2)[1],
     "vectorize": lambda does: float(np.vectorize(lambda v: does() or v, [float])([1.0, 2.0]).sum()),
     "min(key=)": lambda does: min([3, 2], key=lambda v: does() or v),

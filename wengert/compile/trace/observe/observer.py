@@ -10,6 +10,7 @@ that is outside, or gives it to a library, has read its contents.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 import os
@@ -151,6 +152,15 @@ class Observer(Calls):
         if step is not None:
             return _Iterated(step)
         return self.whole(iterator)
+
+    def extended(self, items: Any) -> Any:
+        """`[*items]` asks for the length too, to make room; an error of a type is no answer."""
+        iterator = self.iterated(items)
+        length = self._method(items, "__len__") or self._method(items, "__length_hint__")
+        if length is not None:
+            with contextlib.suppress(TypeError):
+                length()
+        return iterator
 
     def looped(self, items: Any, *rest: Any) -> Any:
         """A `for` loop goes through items: the rest are cells, and the loop's `Site`."""

@@ -239,7 +239,7 @@ where nobody observes: it comes before or after them, instead of them, or alone,
 SHOWN: dict[str, tuple[int, str]] = {
     "UNPACK_SEQUENCE": (1, "iterated"),
     "UNPACK_EX": (1, "iterated"),
-    "LIST_EXTEND": (1, "iterated"),
+    "LIST_EXTEND": (1, "extended"),
     "SET_UPDATE": (1, "iterated"),
     "DICT_UPDATE": (1, "whole"),
     "DICT_MERGE": (1, "whole"),
