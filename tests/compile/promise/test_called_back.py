@@ -328,3 +328,28 @@ def test_what_runs_again_for_the_derivative_writes_nothing_outside() -> None:
     with wg.no_grad():
         f(wg.ones(2))
     assert total.item() == 1
+
+
+def test_what_the_derivative_writes_outside_is_put_back_when_it_is_refused() -> None:
+    # It was noted after the refusal: what was traced stayed where it had been written.
+    kept: dict[str, Any] = {"gradient": None}
+    weight = wg.ones(2, requires_grad=True)
+
+    class Holder:
+        gradient: Any = None
+
+    holder = Holder()
+
+    def keep(g: Any) -> None:
+        holder.gradient = kept["gradient"] = g
+
+    @wg.compile
+    def f(x: Any) -> Any:
+        y = x * weight
+        y.register_hook(keep)
+        return y.sum()
+
+    with pytest.raises(TracingError, match="the derivative of a compiled function changes"):
+        f(wg.ones(2))
+    assert kept == {"gradient": None}
+    assert holder.gradient is None

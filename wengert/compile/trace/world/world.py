@@ -502,29 +502,28 @@ class World(Reads):
             self.refuse(f"an item of a {type(owner).__name__} from outside is set")
 
     def on_write(self, write: Write) -> None:
+        is_call = write.kind in ("call", "in place")
+        place = None if is_call else self._place_of(write)
+        if place is not None:  # noted before anything is refused: it is put back
+            self.written_places.setdefault(key_of(place), (place, write.before))
         if self.trace.returned is not None:
             raise late_write()
         self.check_acted(write.owner)
         if isinstance(write.owner, np.random.BitGenerator):
             self.refuse("the state of a generator from outside is set")
-        if write.kind in ("call", "in place"):
+        if is_call:
             self._did(write)
-            return
-        place = self._place_of(write)
-        if place is None:
+        elif place is None:
             deleted = write.after is MISSING
             method, args = ("del", (write.key,)) if deleted else ("set", (write.key, write.after))
             self.effects.append((None, (write.owner, f"__{method}item__", args, {})))
-            return
-        if write.kind == "attribute":
-            for mapping in homes(write.owner):
-                self.left(mapping)
-        elif write.kind == "global":
-            self.left(write.owner, write.key, write.after)
-        key = key_of(place)
-        if key not in self.written_places:
-            self.written_places[key] = place, write.before
-        self.effects.append((place, write.after))
+        else:
+            if write.kind == "attribute":
+                for mapping in homes(write.owner):
+                    self.left(mapping)
+            elif write.kind == "global":
+                self.left(write.owner, write.key, write.after)
+            self.effects.append((place, write.after))
 
     def done(self) -> Done:
         return Done(len(self.effects), len(self.trace.written), len(self.trace.drawn), tick())
