@@ -35,6 +35,9 @@ FORMS = {
     "numbers first": lambda i, table, x: (np.arange(SIZE)[:, None] == i).astype(float) @ x,
     "numbers that are no row's": lambda i, table, x: one_hot(2 * i - 3) @ table,
     "sums of no row": lambda i, table, x: one_hot(2 * i - 3).T @ x,
+    "products summed": lambda i, table, x: np.sum(
+        (i[:, None] == np.arange(SIZE))[:, :, None] * x[:, None, :], axis=0
+    ),
     "derivative": wg.grad(lambda t, i, x: wg.sum((one_hot(i) @ t - x) ** 2)),
 }
 

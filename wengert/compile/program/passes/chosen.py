@@ -91,20 +91,32 @@ def _turned(x: Value, makers: dict[Value, Statement], call: Call) -> Value:
 
 def _chosen(x: Any, makers: dict[Value, Statement], program: Program) -> Chosen | None:
     """What a matrix is made of, if it is such a one."""
-    s = makers.get(x)
-    if s is None or len(x.shape) != 2:
+    s = makers.get(_plain(x, makers))
+    if s is None:
         return None
     if s.function is np.transpose and axes_of(s) == (1, 0):
         turned = _chosen(s.args[0], makers, program)
         return turned and turned._replace(axis=1 - turned.axis, turned=not turned.turned)
-    equal = makers.get(s.args[0]) if s.function is astype else None
-    if equal is None or equal.function is not np.equal or not all(map(_is_integer, equal.args)):
+    equal = makers.get(_plain(s.args[0], makers)) if s.function is astype else None
+    if equal is None or equal.function is not np.equal or len(equal.output.shape) != 2:
+        return None
+    if not all(map(_is_integer, equal.args)):
         return None
     for index, numbers in (equal.args, equal.args[::-1]):
         for axis in (0, 1):
             if _counts(program.constants.get(numbers), axis) and _is_one(index, axis):
                 return Chosen(index, numbers, axis)
     return None
+
+
+def _plain(x: Value, makers: dict[Value, Statement]) -> Value:
+    """An array before axes of size 1 were put between its own, or taken out."""
+    while (s := makers.get(x)) and s.function is np.reshape:
+        source: Value = s.args[0]
+        if [n for n in source.shape if n != 1] != [n for n in x.shape if n != 1]:
+            break
+        x = source
+    return x
 
 
 def _is_integer(x: Any) -> bool:

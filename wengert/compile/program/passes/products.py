@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,9 @@ FEW = 3
 """Columns of a matrix that fill no vector, and numbers of a row of the other one: a loop is quicker
 with so few, where it need not read the result from memory."""
 LARGE = 1 << 13
-"""Elements of a result that no nearest cache holds."""
+"""Elements that no nearest cache holds."""
+LONG = 1 << 10
+"""Numbers of a narrow dtype that are added up in order: longer sums lose too many digits by it."""
 
 
 def products(program: Program) -> Program:
@@ -166,6 +169,49 @@ def _swapped_from(p: Rewrite, x: Value) -> Value | None:
     if 1 in x.shape[-2:]:  # then the swap is a reshape
         return p(np.reshape, x, (*x.shape[:-2], x.shape[-1], x.shape[-2]))
     return None
+
+
+@RULES.on(np.sum)
+def of_sums(p: Rewrite, s: Statement) -> Any:
+    """sum_k a[i, k] b[k, j], of factors that are repeated along j and along i, is A B."""
+    x, axes = s.args[0], s.kwargs["axis"]
+    m = p.maker(x, np.multiply)
+    if not m or not p.once(x) or not axes or s.kwargs.get("keepdims") or not _is_wide(m):
+        return None
+    if x.dtype.itemsize < 8 and math.prod(x.shape[k] for k in axes) > LONG:
+        return None
+    a, b = (p(np.reshape, y, (*[1] * (len(x.shape) - len(y.shape)), *y.shape)) for y in m.args)
+    in_a, in_b = ({k for k, n in enumerate(y.shape) if n != 1} for y in (a, b))
+    summed, every = set(axes), set(range(len(x.shape)))
+    batch, rows, columns = (sorted(k - summed) for k in (in_a & in_b, in_a - in_b, every - in_a))
+    sizes = [math.prod(x.shape[k] for k in of) for of in (rows, sorted(summed), columns)]
+    if not summed <= in_a & in_b or min(sizes) <= FEW or math.prod(x.shape) < LARGE:
+        return None
+    lead = [x.shape[k] for k in batch]
+    a = _in_order(p, a, (*batch, *rows, *sorted(summed)), (*lead, *sizes[:2]))
+    b = _in_order(p, b, (*batch, *sorted(summed), *columns), (*lead, *sizes[1:]))
+    out = p(np.matmul, a, b)
+    order = [*batch, *rows, *columns]
+    out = p(np.reshape, out, tuple(x.shape[k] for k in order))
+    return p(np.transpose, out, tuple(np.argsort(order).tolist()))
+
+
+def _in_order(p: Rewrite, x: Value, axes: Sequence[int], shape: Sequence[int]) -> Value:
+    """An array without its other axes, which are of size 1: these in order, and then a shape."""
+    kept = sorted(axes)
+    x = p(np.reshape, x, tuple(x.shape[k] for k in kept))
+    return p(np.reshape, p(np.transpose, x, tuple(map(kept.index, axes))), tuple(shape))
+
+
+def _is_wide(s: Statement) -> bool:
+    """Whether it is a product of two arrays of floats, which are no numbers."""
+    return (
+        all(
+            type(y) is Value and not y.weak and y.dtype == s.output.dtype and y.dtype.kind == "f"
+            for y in s.args
+        )
+        and s.output.dtype.itemsize >= 4
+    )
 
 
 @RULES.on(np.matmul)
