@@ -310,8 +310,7 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     """
     leaves, structure = flatten(tree)
     others = [matched(structure, other, "tree.map: the other trees") for other in rest]
-    changed = [f(*items) for items in zip(leaves, *others, strict=True)]
-    return rebuild(structure, iter(changed))
+    return rebuild(structure, builtins.map(f, leaves, *others))
 
 
 def all(tree: Any) -> bool:

@@ -31,7 +31,6 @@ from wengert.arrays.kind import kind_of
 from wengert.autograd import engine, saved
 from wengert.autograd.operands import tensors_among, unstated
 from wengert.autograd.pushing import Pusher, pusher_of
-from wengert.dispatch import each
 from wengert.history import modes
 from wengert.history.node import Node, Output, source, tick
 from wengert.rules.half import held
@@ -283,7 +282,7 @@ def _pushed(
         finally:
             modes.enter(state)
     else:  # nobody looks at how it was made: on the arrays inside
-        arrays = (each(_bare, [*values]) for values in (operands, given, outputs))
+        arrays = ([_bare(x) for x in values] for values in (operands, given, outputs))
         pushed = [wrap(settle(t)) for t in engine.quietly(pusher.push, *arrays)]
     return [_own(t, tangents) for t in pushed]
 
@@ -296,7 +295,9 @@ def _seen(x: Tensor, level: Level) -> bool:
 
 
 def _bare(x: Any) -> Any:
-    return held(x._array) if isinstance(x, Tensor) else x
+    if isinstance(x, Tensor):
+        return held(x._array)
+    return type(x)([_bare(item) for item in x]) if type(x) is list or type(x) is tuple else x
 
 
 def _layers(values: Iterable[Tensor], levels: tuple[Level, ...]) -> Iterator[Tensor]:

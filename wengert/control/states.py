@@ -19,7 +19,7 @@ from wengert.functions.joining import stack
 from wengert.functions.shapes import clone
 from wengert.history.location import here, line_of
 from wengert.tensor import Tensor
-from wengert.tree import flatten, paths
+from wengert.tree import flatten, paths, rebuild
 from wengert.tree import map as tree_map
 
 NUMBERS = (bool, int, float, complex)
@@ -149,7 +149,8 @@ def length_of(xs: Any, length: int | None, what: str, name: str = "xs") -> int:
 
 def row(xs: Any, k: Any) -> Any:
     """Row k of all leaves."""
-    return tree_map(lambda leaf: leaf[k], xs)
+    leaves, tree = flatten(xs)
+    return rebuild(tree, iter([leaf[k] for leaf in leaves]))
 
 
 def stacked(rows: list[list[Any]], tensors: bool) -> Iterator[Any]:

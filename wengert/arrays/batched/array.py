@@ -448,6 +448,8 @@ def ndim_of(x: Any) -> int:
 
 def results(level: Level, arrays: Any) -> Any:
     """Arrays with the batch in front, as batched ones."""
+    if not isinstance(arrays, (tuple, list)):
+        return BatchedArray(arrays, level)
     return each(lambda x: BatchedArray(x, level), arrays)
 
 

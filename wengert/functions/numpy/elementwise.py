@@ -164,8 +164,8 @@ def _interp(
     At a point itself the slope is that of the line to its right.
     """
     x, xp, fp = (as_array(v) for v in (x, xp, fp))
-    # The places in a table of NumPy's may be of another kind, which only tensors are indexed by.
-    xp, fp = (v if isinstance(v, Tensor) else wrap(v) for v in (xp, fp))
+    if not all(isinstance(array_of(v), np.ndarray) for v in (x, xp)):  # they index tensors only
+        xp, fp = (v if isinstance(v, Tensor) else wrap(v) for v in (xp, fp))
     if len(xp.shape) != 1 or xp.shape != fp.shape or not xp.shape[0]:
         raise ValueError(
             "interp: xp and fp must be vectors of one length, which is not 0; got shapes "
