@@ -16,7 +16,8 @@ from wengert.arrays.kind import array_of
 from wengert.errors import StateError
 from wengert.functions.choosing import where
 from wengert.tensor import Tensor, wrap
-from wengert.tree import map as tree_map
+from wengert.tree import flatten, rebuild
+from wengert.tree import leaves as leaves_of
 
 
 def one_number(predicate: Any, what: str) -> Any:
@@ -47,7 +48,8 @@ def anywhere(array: Any) -> Any:
 
 def chosen(predicate: Any, one: Any, other: Any) -> Any:
     """A state with the leaves of `one` where a predicate holds, of `other` elsewhere."""
-    return tree_map(partial(_either, predicate), one, other)
+    first, tree = flatten(one)
+    return rebuild(tree, map(partial(_either, predicate), first, leaves_of(other)))
 
 
 def _either(predicate: Any, a: Any, b: Any) -> Any:

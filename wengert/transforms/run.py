@@ -29,8 +29,6 @@ from wengert.tensor import Tensor, current_node, suited, wrap
 from wengert.transforms import calls
 from wengert.transforms.calls import Results
 from wengert.tree import LEAF, NOTHING, Tree, collect, flatten, paths, rebuild
-from wengert.tree import leaves as leaves_of
-from wengert.tree import map as tree_map
 
 Function = Callable[..., Any]
 
@@ -198,8 +196,9 @@ class Run:
         def outside(x: Any) -> Any:
             return self.results.of_kind(self.seen_outside(x)) if isinstance(x, Tensor) else x
 
-        has_tensors = any(isinstance(x, Tensor) for x in leaves_of(self.aux))
-        return tree_map(outside, self.aux) if has_tensors else self.aux
+        leaves, tree = flatten(self.aux)
+        has_tensors = any(isinstance(x, Tensor) for x in leaves)
+        return rebuild(tree, map(outside, leaves)) if has_tensors else self.aux
 
     def arranged(self, argnums: Argnums | None, derivatives: Iterable[Any]) -> Any:
         """Derivatives by the leaves in the containers of the arguments."""
