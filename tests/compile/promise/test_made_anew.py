@@ -175,3 +175,25 @@ def test_arrays_that_a_function_keeps_are_its_callers_to_change() -> None:
         f(wg.ones(2))
         m.s.h += 1
         assert np.array_equal(m.s.h, [1, 1])
+
+
+@pytest.mark.parametrize("where", ["returned", "kept"])
+def test_what_has_a_finalizer_is_not_made_anew(where: str) -> None:
+    # That of the trace's own object ran as well: what it counted was too much.
+    class Counted:
+        def __del__(self) -> None:
+            pass
+
+    kept: list[Any] = [None]
+
+    @wg.compile
+    def f(x: Any) -> Any:
+        made = Counted()
+        if where == "returned":
+            return x * 2, made
+        kept[0] = made
+        return x * 2
+
+    with pytest.raises(TracingError, match="finalizer would run"):
+        f(wg.ones(2))
+    assert kept == [None]

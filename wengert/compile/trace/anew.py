@@ -25,7 +25,7 @@ from wengert.arrays.memory import address
 from wengert.autograd.methods import give
 from wengert.compile.trace.arguments import registered_parts
 from wengert.compile.trace.observe.events import MISSING
-from wengert.compile.trace.observe.objects import ATOMS, contents, held_in, static
+from wengert.compile.trace.observe.objects import ATOMS, contents, has_method, held_in, static
 from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.observe.users import is_of_user
 from wengert.compile.trace.world.readings import has_value
@@ -121,6 +121,8 @@ def _has_name(x: Any) -> bool:
 def described(x: Any) -> Described:
     """How an object is made, that is not the same one at all calls."""
     kind = type(x)
+    if has_method(kind, "__del__"):
+        raise Unmakeable("its finalizer would run when a trace lets go of its own")
     registered = registered_parts(x)
     if registered is not None:
         return Described(
