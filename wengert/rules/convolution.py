@@ -15,6 +15,7 @@ import functools
 import itertools
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -445,6 +446,15 @@ def _winners(condition: Any, target: Any, *windows: Sizes) -> Any:
         yield window, hit
 
 
+def _sharing(g: Any) -> Callable[[Any, Any], Any]:
+    """How a gradient goes to winners, and zero to the others: by a product, which is quick, unless
+    there are infinities, of which a product makes NaN.
+    """
+    if np.isfinite(g).all():
+        return np.multiply
+    return lambda g, hit: np.where(hit, g, g.dtype.type(0))
+
+
 @primitive
 @implemented
 def max_spread(
@@ -453,8 +463,9 @@ def max_spread(
 ) -> Any:  # fmt: skip
     """`g` put where the maxima `target` of the windows of `condition` came from."""
     result, inner = _emptied(condition.shape, g.dtype, kernel, stride, padding, dilation, out)
+    share = _sharing(g)
     for window, hit in _winners(condition, target, kernel, stride, padding, dilation, out):
-        result[window] += g * hit
+        result[window] += share(g, hit)
     return np.ascontiguousarray(inner)
 
 
@@ -465,9 +476,9 @@ def max_collect(
 ) -> Any:  # fmt: skip
     """`h` at the places of the maxima: `max_spread` transposed."""
     h = _bordered(h, 0, kernel, stride, padding, dilation, out)
-    result = np.zeros(target.shape, h.dtype)
+    result, share = np.zeros(target.shape, h.dtype), _sharing(h)
     for window, hit in _winners(condition, target, kernel, stride, padding, dilation, out):
-        result += h[window] * hit
+        result += share(h[window], hit)
     return result
 
 

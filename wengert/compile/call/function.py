@@ -598,6 +598,8 @@ class CompiledFunction(_Typed[P, R]):
                 try:
                     pulled = pull_back(capture, *result)
                 except (ModifiedError, InplaceError) as error:
+                    if not capture.trace.may_write:
+                        raise
                     raise _Raised from error
             return capture.captured(result, pulled)
 

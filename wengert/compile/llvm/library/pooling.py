@@ -383,10 +383,8 @@ class _Spreading:
             pixels = most.new(_pixels(v, self.pool, strides, source, place, (lanes, used)))
             hit = (pixels.equals(most) | (most.is_nan() & pixels.is_nan())) & waiting
             waiting = hit ^ waiting
-            # A product, as the eager function has it, and not a choice: inf * 0 is NaN. Adding zero
-            # keeps -1 * 0 from leaving a negative one.
-            won = where(hit, most.full(1.0), 0.0).value
-            shares.append(v.multiply_add(gs, won, v.zero(lanes)))
+            won = where(hit, most.new(gs), 0.0)
+            shares.append((won + 0.0).value)  # no negative zero, as in the sum of several windows
         return shares
 
     def _add_row(self, v: Vectors, shares: list[Any], target: Any, used: int) -> None:
