@@ -620,19 +620,22 @@ def margin_ranking_loss(
 @of_tensors(2)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`."""
-    shape = broadcast_shapes(x1._array.shape, x2._array.shape)
     common = dtypes.result_type(x1._array, x2._array)
-    x1, x2 = (apply(np.broadcast_to, cast(x, common), shape) for x in (x1, x2))
+    x1, x2 = cast(x1, common), cast(x2, common)
+    if x1._array.shape != x2._array.shape:
+        shape = broadcast_shapes(x1._array.shape, x2._array.shape)
+        x1, x2 = (apply(np.broadcast_to, x, shape) for x in (x1, x2))
     check_floats(x1, "cosine_similarity")
-    axis = one_dim(dim, len(shape))
-    lengths = [_length(x, axis, eps) for x in (x1, x2)]
-    return total((x1 / lengths[0]) * (x2 / lengths[1]), axis)
+    axis = one_dim(dim, x1._array.ndim)
+    return total((x1 / _length(x1, axis, eps)) * (x2 / _length(x2, axis, eps)), axis)
 
 
 def _length(x: Tensor, axis: int, eps: float) -> Tensor:
     """The Euclidean norm along `axis`, at least eps."""
     squares = total(x * x, axis, True)
     small = squares._array < eps * eps
+    if known(small) and not np.count_nonzero(small):
+        return apply(np.sqrt, squares)
     return where(small, eps, apply(np.sqrt, where(small, 1, squares)))
 
 
