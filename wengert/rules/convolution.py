@@ -23,6 +23,7 @@ import numpy as np
 from wengert.dispatch import primitive
 from wengert.rules.blocks import by_samples, many, sum_of_samples
 from wengert.rules.indexing import add_at
+from wengert.rules.loops import exact_loops, loopable, loops
 from wengert.rules.rule import general, linear, transposed
 from wengert.rules.ways import implemented, way
 
@@ -83,15 +84,78 @@ def _inner(spatial: Sizes, padding: Sizes) -> tuple[Any, ...]:
     return (Ellipsis, *(slice(p, p + s) for p, s in zip(padding, spatial, strict=True)))
 
 
+def planes(x: Any, n: int) -> Any:
+    """Rows and columns, or lines as one row each, behind one dimension for all others."""
+    return x.reshape(-1, *_two(x.shape[x.ndim - n :]))
+
+
+@functools.lru_cache(256)
+def numbers(kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+    """One line each, of rows and of columns."""
+    lines = zip((kernel, stride, padding, dilation), (1, 1, 0, 1), strict=True)
+    return np.array([(*(one,) * (2 - len(line)), *line) for line, one in lines])
+
+
+_FEW = 1 << 13
+"""So many numbers in all windows one loop moves faster than a step for each place in them."""
+
+
 def _columns(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes, groups: int) -> Any:
     """The windows of padded samples as matrices: (n, groups, C/groups * K, P)."""
     n, c = x.shape[:2]
     if all(k == 1 for k in kernel) and x.shape[2:] == out:
         return x.reshape(n, groups, c // groups, math.prod(x.shape[2:]))
     columns: Any = np.empty((n, c, *kernel, *out), x.dtype)
-    for place, window in _offsets(kernel, stride, dilation, out):
-        columns[(slice(None), slice(None), *place)] = x[window]
+    if _are_few(columns, kernel):
+        windows = numbers(kernel, stride, (0,) * len(kernel), dilation)
+        _note_windows(planes(x, len(kernel)), windows, _by_places(columns, n * c, kernel, out))
+    else:
+        for place, window in _offsets(kernel, stride, dilation, out):
+            columns[(slice(None), slice(None), *place)] = x[window]
     return columns.reshape(n, groups, c // groups * math.prod(kernel), math.prod(out))
+
+
+def _are_few(columns: Any, kernel: Sizes) -> bool:
+    several = len(kernel) < 3 and math.prod(kernel) > 3
+    return several and 0 < columns.size <= _FEW and loopable(columns)
+
+
+def _two(sizes: Sizes) -> Sizes:
+    """Two sizes: the first is 1 if there is one."""
+    return (*(1,) * (2 - len(sizes)), *sizes)
+
+
+def _by_places(columns: Any, lines: int, kernel: Sizes, out: Sizes) -> Any:
+    """Columns by rows and columns of the window, and of the places that it takes."""
+    return columns.reshape(lines, *_two(kernel), *_two(out), -1)
+
+
+@exact_loops
+def _note_windows(x, windows, columns):
+    lines, rows, places, down, along, _ = columns.shape
+    for i in range(lines):
+        for r in range(rows):
+            for s in range(places):
+                for a in range(down):
+                    row = a * windows[1, 0] + r * windows[3, 0]
+                    for b in range(along):
+                        column = b * windows[1, 1] + s * windows[3, 1]
+                        columns[i, r, s, a, b, 0] = x[i, row, column]
+
+
+@loops
+def _add_windows(columns, windows, x):
+    """Columns added to where `_note_windows` takes them from, of several samples side by side."""
+    lines, rows, places, down, along, samples = columns.shape
+    for i in range(lines):
+        for r in range(rows):
+            for s in range(places):
+                for a in range(down):
+                    row = a * windows[1, 0] + r * windows[3, 0]
+                    for b in range(along):
+                        column = b * windows[1, 1] + s * windows[3, 1]
+                        for k in range(samples):
+                            x[i, row, column, k] += columns[i, r, s, a, b, k]
 
 
 def _blocks(samples: int, numbers_each: int) -> Any:
@@ -212,8 +276,13 @@ def convolution_input(
         columns = np.matmul(matrix, turned.reshape(groups, o // groups, -1))
         columns = columns.reshape(channels, *kernel, *out, -1)
         target = np.zeros((channels, *spatial, turned.shape[-1]), g.dtype)
-        for place, window in _offsets(kernel, stride, dilation, out):
-            target[(slice(None), *window[1:])] += columns[(slice(None), *place)]
+        if _are_few(columns, kernel):
+            windows = numbers(kernel, stride, (0,) * len(kernel), dilation)
+            places = _by_places(columns, channels, kernel, out)
+            _add_windows(places, windows, target.reshape(channels, *_two(spatial), -1))
+        else:
+            for place, window in _offsets(kernel, stride, dilation, out):
+                target[(slice(None), *window[1:])] += columns[(slice(None), *place)]
         result[part] = target.transpose(first)[_inner(x_shape[2:], padding)]
     return result
 

@@ -6,7 +6,6 @@ windows at once. On few numbers these steps are what takes the time: here is one
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -25,26 +24,14 @@ def _are_few(x: Any, kernel: Sizes, few: int = _FEW) -> bool:
     return len(kernel) < 3 and 0 < x.size <= few and loopable(x)
 
 
-def _planes(x: Any, n: int) -> Any:
-    """Rows and columns, or lines as one row each, behind one dimension for all others."""
-    return x.reshape(-1, *(1,) * (2 - n), *x.shape[x.ndim - n :])
-
-
-@functools.lru_cache(256)
-def _numbers(kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
-    """One line each, of rows and of columns."""
-    lines = zip((kernel, stride, padding, dilation), (1, 1, 0, 1), strict=True)
-    return np.array([(*(one,) * (2 - len(line)), *line) for line, one in lines])
-
-
 @way(c.max_pool, lambda x, kernel, *_, **__: _are_few(x, kernel))
 def _max_pool(
     x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
 ) -> Any:
     n = len(kernel)
     y = np.empty((*x.shape[: x.ndim - n], *out), x.dtype)
-    windows = _numbers(kernel, stride, padding, dilation)
-    _note_largest(_planes(x, n), windows, -math.inf, _planes(y, n))
+    windows = c.numbers(kernel, stride, padding, dilation)
+    _note_largest(c.planes(x, n), windows, -math.inf, c.planes(y, n))
     return y
 
 
@@ -75,9 +62,9 @@ def _max_spread(
 ) -> Any:  # fmt: skip
     n = len(kernel)
     result = np.zeros(condition.shape, g.dtype)
-    windows = _numbers(kernel, stride, padding, dilation)
-    planes = _planes(g, n), _planes(condition, n)
-    _spread_to_largest(*planes, windows, -math.inf, _planes(result, n))
+    windows = c.numbers(kernel, stride, padding, dilation)
+    planes = c.planes(g, n), c.planes(condition, n)
+    _spread_to_largest(*planes, windows, -math.inf, c.planes(result, n))
     return result
 
 
@@ -110,8 +97,8 @@ def _sum_pool(
 ) -> Any:
     n = len(kernel)
     y = np.empty((*x.shape[: x.ndim - n], *out), x.dtype)
-    windows = _numbers(kernel, stride, padding, dilation)
-    _add_windows(_planes(x, n), windows, _planes(y, n))
+    windows = c.numbers(kernel, stride, padding, dilation)
+    _add_windows(c.planes(x, n), windows, c.planes(y, n))
     return y
 
 
@@ -137,8 +124,8 @@ def _sum_spread(
 ) -> Any:  # fmt: skip
     n = len(kernel)
     result = np.zeros(x_shape, g.dtype)
-    windows = _numbers(kernel, stride, padding, dilation)
-    _add_to_windows(_planes(g, n), windows, _planes(result, n))
+    windows = c.numbers(kernel, stride, padding, dilation)
+    _add_to_windows(c.planes(g, n), windows, c.planes(result, n))
     return result
 
 
