@@ -19,7 +19,7 @@ def test_threads_that_call_a_function_for_the_first_time_at_once_get_its_result(
         import wengert as wg
         from wengert.autograd import record
 
-        found, threads, take_over = [], [], record._take_over
+        found, threads, take_over = [], [], record.take_over
 
         def call():
             try:
@@ -34,7 +34,7 @@ def test_threads_that_call_a_function_for_the_first_time_at_once_get_its_result(
                 threads[0].join(0.3)
             take_over(function, text)
 
-        record._take_over = slowly
+        record.take_over = slowly
         call()
         threads[0].join()
         assert found == [0.0, 0.0], found

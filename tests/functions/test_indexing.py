@@ -327,3 +327,12 @@ def test_what_is_added_may_be_smaller_than_its_index():
     index = np.array([[0, 1], [1, 1]])
     added = rules._added(np.ones((1, 1)), index, (3,))
     np.testing.assert_array_equal(added, [1.0, 3.0, 0.0])
+
+
+def test_a_place_that_is_taken_alone_has_memory_of_its_own():
+    # An index of no dimensions is a view of one element: what was written there was in both.
+    x = wg.tensor([1.0, 2.0])
+    for f in (lambda x: x.take(wg.tensor(1)).fill_(5), lambda x: wg.take(x, 1).fill_(5)):
+        assert f(x).item() == 5
+        assert wg.compile(f)(x).item() == 5
+        assert x.tolist() == [1, 2]

@@ -591,7 +591,10 @@ def take(input: Any, index: Any) -> Tensor:
     """Elements of the flattened tensor."""
     input = tensor_of(input)
     flat = input if input._array.ndim == 1 else input.reshape(-1)
-    return _get(flat, check_wrapped(flat, index)[1])
+    places = check_wrapped(flat, index)[1]
+    if places.ndim:
+        return _get(flat, places)
+    return _get(flat, places.reshape(1)).reshape(())  # a place alone would be a view
 
 
 def check_wrapped(flat: Tensor, index: Any) -> tuple[int, Any]:

@@ -165,3 +165,58 @@ def test_momentum_that_is_cleared_now_and_then_is_begun_anew_by_the_optimizer() 
         return [(step(numbers(0.1, 0.2)), w.detach().clone()) for _ in range(9)]
 
     same(story)
+
+
+# ---- what a function asks of it ------------------------------------------------------------------
+
+ASKING: dict[str, Callable[[Any, Any], Any]] = {
+    "len": lambda state, p: len(state),
+    "bool": lambda state, p: 1 if state else 2,
+    "in": lambda state, p: 1 + (p in state),
+    "for": lambda state, p: sum(1 for _ in state),
+    "get": lambda state, p: len(state.get(p, ())),
+    "==": lambda state, p: 1 + (state == {}),
+    "dict": lambda state, p: len(dict(state)),
+    "values": lambda state, p: len([*state.values()]),
+    "an item's": lambda state, p: len(state[p]),
+    "setdefault": lambda state, p: len(state.setdefault(p, {})),
+    "clear": lambda state, p: state.clear() or 1,
+    "pop": lambda state, p: len(state.pop(p, ())),
+}
+OPTIMIZERS: dict[str, Make] = {**MAKERS, "sgd": lambda p: optim.SGD(p, lr=0.1)}
+
+
+@pytest.mark.crossed
+@pytest.mark.parametrize("writes", [True, False], ids=["after a write", "first"])
+@pytest.mark.parametrize("make", OPTIMIZERS.values(), ids=OPTIMIZERS)
+@pytest.mark.parametrize("ask", ASKING.values(), ids=ASKING)
+def test_the_first_call_finds_that_an_optimizer_remembers_nothing(
+    ask: Any, make: Make, writes: bool
+) -> None:
+    # A trace begins what is remembered, and was made again: its answer was that of later calls. And
+    # what was asked after the function had written in any dictionary was no condition at all.
+    def story(compile: Any) -> list[Any]:
+        w = numbers(1, 2, requires_grad=True)
+        optimizer, count = make([w]), {"calls": 0}
+
+        def step(x: Any) -> Any:
+            if writes:
+                count["calls"] += 1
+            asked = ask(optimizer.state, w)
+            optimizer.zero_grad()
+            loss = ((w * x) ** 2).sum() * (1 + asked)
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        f, seen = compile(step), []
+        for k in range(8):
+            if k in (3, 6):
+                optimizer.load_state_dict({**optimizer.state_dict(), "state": {}})
+            if k == 4:
+                for remembered in optimizer.state.values():
+                    remembered.clear()
+            seen.append(f(numbers(3, 4) * (1 + 0.1 * k)))
+        return [*seen, w.detach(), [dict(sorted(s.items())) for s in optimizer.state.values()]]
+
+    same(story)

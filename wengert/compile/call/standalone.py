@@ -218,7 +218,7 @@ class Standalone(Printer):
         elif isinstance(inspect.unwrap(item), types.FunctionType):  # as it is without its cache
             self._inlined(item)
         elif isinstance(item, (bool, int, float, str, tuple, type(None))):
-            self.inlined[name] = f"{name} = {item!r}"
+            self.inlined[name] = f"{name} = {self.arg(item)}"
         else:
             raise TracingError(
                 f"the source of {self.title} cannot be written out: it needs {name}, "

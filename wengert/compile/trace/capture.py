@@ -241,10 +241,11 @@ class Capture:
         self.program.constants |= captured.supposed.constants
         with watch.aside():
             inputs.adopt({id(g.object) for g in conditions.guards.values()})
-            captured.guards = conditions.final()
+            begun = [*inputs.begun, *conditions.settings.begun()]
+            captured.guards = conditions.final(bool(begun))
             if captured.joint is None:
                 inputs.without_cotangents()
-        captured.begun = inputs.begun
+        captured.begun = begun
         captured.longest, captured.kinds = self.trace.longest, self.trace.kinds
         for value, bounds in self.trace.counters.items():
             value.bounds = bounds
@@ -262,7 +263,7 @@ class Capture:
         self.trace.homes.clear()  # bodies know their trace: no cycle keeps it
         if not self.complete:
             self.trace.decide = self.trace.fix = lost
-            forget(self.inputs.begun)
+            forget([*self.inputs.begun, *self.conditions.settings.begun()])
 
 
 def forget(entries: list[tuple[Any, Any]]) -> None:

@@ -169,6 +169,12 @@ def dictionary_behind(x: Any) -> dict[str, Any] | None:
     return dictionary_of(x) if isinstance(x, type) else own_dictionary(x)
 
 
+def written_with(x: Any) -> set[int]:
+    """The ids of what changes if an object is written: it, and where it keeps its attributes."""
+    behind = dictionary_behind(x)
+    return {id(x)} if behind is None else {id(x), id(behind)}
+
+
 def has_method(cls: type, name: str) -> bool:
     return any(name in base.__dict__ for base in cls.__mro__)
 

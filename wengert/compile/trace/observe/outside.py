@@ -17,6 +17,7 @@ from wengert.compile.trace.observe.objects import (
     own_attribute,
     receiver,
     same,
+    written_with,
 )
 from wengert.compile.trace.observe.users import is_library, is_of_user
 
@@ -269,7 +270,7 @@ class Outside:
             self.written.add(place)
         if type(after) not in ATOMS and id(after) not in self.origins:
             self.put[id(after)] = after
-        self.changed |= {id(owner), id(dictionary_behind(owner))}
+        self.changed |= written_with(owner)
         self._tell(self.on_write, Write(kind, owner, key, before, after))
 
     def _changed(self, container: Any, before: tuple[Any, ...]) -> None:

@@ -6,12 +6,13 @@ something by being what it is becomes a guard.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from wengert.compile.trace.arrays.array import Trace
+from wengert.compile.trace.arrays.refusals import Postponed
 from wengert.compile.trace.observe import contents, will_call
-from wengert.compile.trace.observe.objects import ATOMS, dictionary_behind, same
+from wengert.compile.trace.observe.objects import ATOMS, same, written_with
 from wengert.compile.trace.world.inputs import Inputs, Unsettled
 from wengert.compile.trace.world.places import (
     MISSING,
@@ -38,7 +39,7 @@ class Conditions:
         self.inputs = inputs
         self.guards: dict[Any, Guard] = {}
         """By place: the first thing seen there counts."""
-        self.changed: Container[int] = ()
+        self.changed: set[int] = set()
         """The ids of what the function has written in."""
         self.late: set[Any] = set()
         """The places that were first asked for after the function had written there."""
@@ -50,11 +51,8 @@ class Conditions:
         key = key_of(guard.place)
         if key not in self.guards:
             self.guards[key] = guard
-            if any(map(self._is_changed, owners(guard.place))):
+            if any(self.changed & written_with(owner) for owner in owners(guard.place)):
                 self.late.add(key)
-
-    def _is_changed(self, owner: Any) -> bool:
-        return id(owner) in self.changed or id(dictionary_behind(owner)) in self.changed
 
     def forget(self, part: Any) -> None:
         """The function has made this: it is no condition."""
@@ -95,19 +93,24 @@ class Conditions:
 
     # ---- the end --------------------------------------------------------------------------------
 
-    def final(self) -> list[Guard]:
+    def final(self, has_begun: bool) -> list[Guard]:
         """All guards, once all is as it was before the function wrote: what it asked for after that
         had depended on what was there before. What else has changed meanwhile, as a cache that
         fills, it may have seen in either state: it is traced again.
+
+        If the trace `has_begun` state that is there from now on, the first call alone may have seen
+        that there was none: it runs eagerly.
         """
         everywhere = map(unchanged, (*EVERYWHERE, *EVER))
         for guard in (*self.settings.guards(), *self.inputs.decisive, *everywhere):
             self.note(guard)
-        return [self._settled(key, guard) for key, guard in self.guards.items()]
+        return [self._settled(key, guard, has_begun) for key, guard in self.guards.items()]
 
-    def _settled(self, key: Any, guard: Guard) -> Guard:
+    def _settled(self, key: Any, guard: Guard, has_begun: bool) -> Guard:
         if isinstance(guard.place, Gradient) or guard.holds():
             return guard
+        if has_begun:
+            raise Postponed
         if key not in self.late:
             raise Unsettled(guard)
         before = guard.place.read(())

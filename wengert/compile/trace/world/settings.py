@@ -12,6 +12,7 @@ from typing import Any
 
 from wengert.compile.trace.arrays.array import Trace
 from wengert.compile.trace.arrays.identity import ByIdentity
+from wengert.compile.trace.observe.objects import contents
 from wengert.compile.trace.world.inputs import Inputs
 from wengert.compile.trace.world.places import Guard, Item, is_number, key_of, unchanged
 from wengert.errors import TracingError
@@ -21,13 +22,17 @@ Group = dict[str, Any]
 
 @dataclass(slots=True, eq=False)
 class Seen:
-    """The groups of an optimizer, what they hold, the copies, and what these held at first."""
+    """The groups of an optimizer, what they hold, the copies, and what these held at first; and
+    where it remembers something of tensors, with those of which it did.
+    """
 
     optimizer: Any
     groups: list[Group]
     held: list[Group]
     copies: list[Group]
     given: list[Group]
+    state: dict[Any, Any]
+    known: tuple[Any, ...]
 
     def follow(self) -> None:
         """Let the copies have what the function has put into the groups themselves."""
@@ -47,6 +52,8 @@ class Settings:
         self.inputs = inputs
         self.written: Container[Any] = ()
         """The keys of places that the function has written: what is there is not the caller's."""
+        self.before: dict[int, tuple[Any, ...]] = {}
+        """What containers held that the function has changed, by id."""
         self._seen: ByIdentity[Any, Seen] = ByIdentity()
         self._made: ByIdentity[Any, None] = ByIdentity()
         """Optimizers that the function makes: what they hold is their own."""
@@ -73,7 +80,9 @@ class Settings:
             for i, group in enumerate(groups)
         ]
         held, given = [*map(dict, groups)], [*map(dict, copies)]
-        return Seen(optimizer, groups, held, copies, given)
+        state = vars(optimizer)["state"]
+        before = self.before.get(id(state), contents(state))
+        return Seen(optimizer, groups, held, copies, given, state, before[: len(before) // 2])
 
     def _traced(self, group: Group, key: str, setting: Any, i: int) -> Any:
         place = Item(group, key)
@@ -96,6 +105,15 @@ class Settings:
             ):
                 return True
         return False
+
+    def begun(self) -> list[tuple[Any, Any]]:
+        """Where optimizers remember something of tensors of which they did not before."""
+        return [
+            (seen.state, key)
+            for seen in self._seen.values()
+            for key in seen.state
+            if not any(key is known for known in seen.known)
+        ]
 
     def check(self) -> None:
         """Settings are the caller's to change: what the function did to a copy would be lost."""

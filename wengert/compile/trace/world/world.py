@@ -116,7 +116,7 @@ class World(Reads):
         self.varying = varying
         self.reading: Any = None  # an object's id and the attribute that the user's code reads
         self.writing: Any = None  # that, if it is written
-        conditions.settings.written = self.written_places
+        conditions.settings.written, conditions.settings.before = self.written_places, self.before
         conditions.changed = self.changed
         self.own: set[tuple[Place, str]] = set()
         """Attributes that tensors were asked for which are given."""
