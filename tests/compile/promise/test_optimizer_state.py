@@ -170,18 +170,19 @@ def test_momentum_that_is_cleared_now_and_then_is_begun_anew_by_the_optimizer() 
 # ---- what a function asks of it ------------------------------------------------------------------
 
 ASKING: dict[str, Callable[[Any, Any], Any]] = {
-    "len": lambda state, p: len(state),
-    "bool": lambda state, p: 1 if state else 2,
-    "in": lambda state, p: 1 + (p in state),
-    "for": lambda state, p: sum(1 for _ in state),
-    "get": lambda state, p: len(state.get(p, ())),
-    "==": lambda state, p: 1 + (state == {}),
-    "dict": lambda state, p: len(dict(state)),
-    "values": lambda state, p: len([*state.values()]),
-    "an item's": lambda state, p: len(state[p]),
-    "setdefault": lambda state, p: len(state.setdefault(p, {})),
-    "clear": lambda state, p: state.clear() or 1,
-    "pop": lambda state, p: len(state.pop(p, ())),
+    "len": lambda o, p: len(o.state),
+    "bool": lambda o, p: 1 if o.state else 2,
+    "in": lambda o, p: 1 + (p in o.state),
+    "for": lambda o, p: sum(1 for _ in o.state),
+    "get": lambda o, p: len(o.state.get(p, ())),
+    "==": lambda o, p: 1 + (o.state == {}),
+    "dict": lambda o, p: len(dict(o.state)),
+    "values": lambda o, p: len([*o.state.values()]),
+    "an item's": lambda o, p: len(o.state[p]),
+    "setdefault": lambda o, p: len(o.state.setdefault(p, {})),
+    "state_dict": lambda o, p: len(o.state_dict()["state"]),
+    "clear": lambda o, p: o.state.clear() or 1,
+    "pop": lambda o, p: len(o.state.pop(p, ())),
 }
 OPTIMIZERS: dict[str, Make] = {**MAKERS, "sgd": lambda p: optim.SGD(p, lr=0.1)}
 
@@ -202,7 +203,7 @@ def test_the_first_call_finds_that_an_optimizer_remembers_nothing(
         def step(x: Any) -> Any:
             if writes:
                 count["calls"] += 1
-            asked = ask(optimizer.state, w)
+            asked = ask(optimizer, w)
             optimizer.zero_grad()
             loss = ((w * x) ** 2).sum() * (1 + asked)
             loss.backward()

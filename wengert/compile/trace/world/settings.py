@@ -135,10 +135,14 @@ class Settings:
                 items = group.items()
                 yield from (Guard(Item(group, key), x) for key, x in items if not is_number(x))
                 yield unchanged(group["params"])
-            yield from _remembered(seen.optimizer)
+            yield from remembered(seen.optimizer)
 
 
-def _remembered(optimizer: Any) -> Iterator[Guard]:
+OF_A_STEP = frozenset({"step", "zero_grad"})
+"""The methods that a program may call whatever an optimizer remembers at first."""
+
+
+def remembered(optimizer: Any) -> Iterator[Guard]:
     """The hooks of an optimizer, and where it looks for what it remembers of each tensor."""
     for name in ("_before", "_after", "state"):
         yield Guard(Item(vars(optimizer), name), vars(optimizer)[name])

@@ -15,7 +15,7 @@ import contextlib
 import functools
 import sys
 from collections.abc import Iterator, Mapping
-from types import CodeType
+from types import CodeType, MethodType
 from typing import Any
 
 import numpy as np
@@ -81,11 +81,12 @@ from wengert.compile.trace.world.reads import (
     is_fetchable,
     is_where_texts_go,
 )
+from wengert.compile.trace.world.settings import OF_A_STEP, remembered
 from wengert.errors import TracingError
 from wengert.functions.methods.conversations import element
 from wengert.history.location import here, line_of
 from wengert.history.node import tick
-from wengert.history.surroundings import EVERYWHERE
+from wengert.history.surroundings import EVERYWHERE, SETTINGS
 from wengert.tensor import Tensor, current_node
 
 OF_THE_TRACE = TracingError | Retraced | Postponed
@@ -253,6 +254,10 @@ class World(Reads):
             self.reading = outer
         if name in HISTORY and isinstance(owner, Tensor):
             ask_history([current_node(owner)])
+        is_method = type(value) is MethodType and name not in OF_A_STEP
+        if is_method and isinstance(owner, (*SETTINGS,)):
+            for guard in remembered(owner):  # which it may tell
+                self.conditions.note(guard)
         is_told = name in PAST and own_attribute(owner, name) is MISSING
         return self._past_of(owner, name, value) if is_told else value
 
