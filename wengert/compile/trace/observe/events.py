@@ -61,7 +61,7 @@ class Write:
     key: Any
     before: Any
     after: Any
-    within: Any = None
+    within: Any = None  # a `given.Within`
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleT
 from typing import Any
 
 from wengert.compile.trace.observe.events import MISSING, Origin, Read, Unobserved, Write
+from wengert.compile.trace.observe.given import Done
 from wengert.compile.trace.observe.objects import (
     ATOMS,
     CONTAINERS,
@@ -69,8 +70,9 @@ class Outside:
     def on_write(self, write: Write) -> None:
         pass
 
-    def done(self) -> Any:
+    def done(self) -> Done:
         """What the program has done so far."""
+        return Done(0, 0, 0, 0)
 
     def on_change(self, container: Any, held: tuple[Any, ...]) -> None:
         """The program itself has changed a container outside, which held this."""

@@ -21,14 +21,14 @@ from types import (
     MethodType,
     ModuleType,
 )
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert.compile.trace.arrays.array import TracedArray
 from wengert.compile.trace.observe import Observer, Unobserved, rewrite
 from wengert.compile.trace.observe.events import MISSING
-from wengert.compile.trace.observe.given import Within
+from wengert.compile.trace.observe.given import Done, Within
 from wengert.compile.trace.observe.objects import (
     ATOMS,
     CHANGEABLE,
@@ -71,15 +71,6 @@ from wengert.history.surroundings import DECIDING, IN_TENSORS, SETTINGS
 from wengert.tensor import Tensor
 
 
-class Done(NamedTuple):
-    """What a program has done so far: how many effects, writes into arrays, and draws."""
-
-    effects: int
-    writes: int
-    draws: int
-    time: int
-
-
 @dataclass(slots=True)
 class Asked:
     """A call in the user's code that is on its way, and that can be made again."""
@@ -87,7 +78,7 @@ class Asked:
     frame: Any
     callee: Any
     step: Step
-    done: Any = None
+    done: Done | None = None
     stood: Any = None
     is_copied: bool = False
     """Whether something that it is given is another object at the next call."""
@@ -323,9 +314,9 @@ class Asking(Observer):
 
     def has_acted(self, asked: Asked) -> bool:
         """Whether a call has called what does something: it cannot be asked again."""
+        assert asked.done is not None
         now = self.done()
-        acted = now.effects > asked.done.effects
-        return acted or self.has_computed(asked.done, now)
+        return now.effects > asked.done.effects or self.has_computed(asked.done, now)
 
     def has_computed(self, before: Done, now: Done) -> bool:
         """Whether something was drawn in a period, or written into arrays that were there."""

@@ -28,7 +28,7 @@ from wengert.compile.trace.arrays.refusals import Postponed
 from wengert.compile.trace.arrays.scopes import late_write
 from wengert.compile.trace.loops.repeats import ask_history
 from wengert.compile.trace.observe import Unobserved, Write, rewrite
-from wengert.compile.trace.observe.given import Within
+from wengert.compile.trace.observe.given import Done, Within
 from wengert.compile.trace.observe.objects import (
     ATOMS,
     CONTAINERS,
@@ -40,7 +40,6 @@ from wengert.compile.trace.observe.objects import (
 )
 from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.world import meanwhile, watch
-from wengert.compile.trace.world.asking import Done
 from wengert.compile.trace.world.conditions import Conditions, home_of, homes
 from wengert.compile.trace.world.drawn import ASKS_FILES, SYSTEM, acts, drawn, where_numpy_stands
 from wengert.compile.trace.world.drawn import EVERYWHERE as GENERATORS_OF_ALL
