@@ -282,3 +282,21 @@ def test_distances_of_pairs_and_their_slopes_are_those_of_the_differences(n, wid
     np.testing.assert_allclose(
         *(wg.autograd.grad((weights * y).sum(), x)[0].numpy() for y in (found, wanted)), atol=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda x, w: F.conv2d(x, w, dilation=0), "dilation should be greater than zero"),
+        (lambda x, w: F.conv2d(x, w, dilation=-1), "dilation should be greater than zero"),
+        (lambda x, w: F.conv_transpose2d(x, w, output_padding=-1), "negative output_padding"),
+    ],
+)
+def test_windows_that_no_array_holds_are_refused(call, told):
+    # Small ones were moved by a loop that looks at no index: it wrote behind the array.
+    with pytest.raises(RuntimeError, match=told):
+        call(wg.ones(1, 1, 4, 4), wg.ones(1, 1, 3, 3))
+
+
+def test_the_trace_of_integers_is_of_64_bits():
+    assert wg.trace(wg.ones(5, 1, dtype=wg.uint8)).dtype == wg.int64

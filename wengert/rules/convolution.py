@@ -106,7 +106,7 @@ def _columns(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes, 
     if all(k == 1 for k in kernel) and x.shape[2:] == out:
         return x.reshape(n, groups, c // groups, math.prod(x.shape[2:]))
     columns: Any = np.empty((n, c, *kernel, *out), x.dtype)
-    if _are_few(columns, kernel):
+    if _are_few(columns, kernel) and _fit(x.shape[2:], kernel, stride, dilation, out):
         windows = numbers(kernel, stride, (0,) * len(kernel), dilation)
         _note_windows(planes(x, len(kernel)), windows, _by_places(columns, n * c, kernel, out))
     else:
@@ -118,6 +118,12 @@ def _columns(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes, 
 def _are_few(columns: Any, kernel: Sizes) -> bool:
     several = len(kernel) < 3 and math.prod(kernel) > 3
     return several and 0 < columns.size <= _FEW and loopable(columns)
+
+
+def _fit(sizes: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> bool:
+    """Whether all windows lie within arrays of these sizes: a loop looks at no index."""
+    lines = zip(sizes, kernel, stride, dilation, out, strict=True)
+    return all(s > 0 < d and (o - 1) * s + (k - 1) * d < n for n, k, s, d, o in lines)
 
 
 def _two(sizes: Sizes) -> Sizes:
@@ -276,7 +282,7 @@ def convolution_input(
         columns = np.matmul(matrix, turned.reshape(groups, o // groups, -1))
         columns = columns.reshape(channels, *kernel, *out, -1)
         target = np.zeros((channels, *spatial, turned.shape[-1]), g.dtype)
-        if _are_few(columns, kernel):
+        if _are_few(columns, kernel) and _fit(spatial, kernel, stride, dilation, out):
             windows = numbers(kernel, stride, (0,) * len(kernel), dilation)
             places = _by_places(columns, channels, kernel, out)
             _add_windows(places, windows, target.reshape(channels, *_two(spatial), -1))

@@ -206,6 +206,8 @@ def _check_conv(
         raise RuntimeError("non-positive stride is not supported")
     if any(p < 0 for p in padding):
         raise RuntimeError("negative padding is not supported")
+    if any(d <= 0 for d in dilation):
+        raise RuntimeError("dilation should be greater than zero")
     _check_bias(bias, weight, w[0])
     room = [s + 2 * p for s, p in zip(shape[2:], padding, strict=True)]
     needed = [d * (k - 1) + 1 for k, d in zip(w[2:], dilation, strict=True)]
@@ -251,6 +253,8 @@ def _conv_transpose(n: int) -> Any:
             )
         if any(p < 0 for p in padding):
             raise RuntimeError("negative padding is not supported")
+        if any(e < 0 for e in extra):
+            raise RuntimeError("negative output_padding is not supported")
         if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
             raise RuntimeError(
                 "output padding must be smaller than either stride or dilation, but got "
