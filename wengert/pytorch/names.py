@@ -322,7 +322,6 @@ nn.modules.loss in nn: BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss
     SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
 nn.modules.loss in nn.layers.losses: _Loss=_Loss
 nn.modules.module in nn: Module
-nn.modules.module in nn.module: register_module_forward_hook register_module_forward_pre_hook
 nn.modules.normalization in nn: CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm
 nn.modules.padding in nn: CircularPad1d CircularPad2d CircularPad3d ConstantPad1d
     ConstantPad2d ConstantPad3d ReflectionPad1d ReflectionPad2d ReflectionPad3d
