@@ -32,7 +32,7 @@ class Seen:
     copies: list[Group]
     given: list[Group]
     state: dict[Any, Any]
-    known: tuple[Any, ...]
+    known: dict[int, Any]
 
     def follow(self) -> None:
         """Let the copies have what the function has put into the groups themselves."""
@@ -82,7 +82,8 @@ class Settings:
         held, given = [*map(dict, groups)], [*map(dict, copies)]
         state = vars(optimizer)["state"]
         before = self.before.get(id(state), contents(state))
-        return Seen(optimizer, groups, held, copies, given, state, before[: len(before) // 2])
+        known = {id(key): key for key in before[: len(before) // 2]}
+        return Seen(optimizer, groups, held, copies, given, state, known)
 
     def _traced(self, group: Group, key: str, setting: Any, i: int) -> Any:
         place = Item(group, key)
@@ -112,7 +113,7 @@ class Settings:
             (seen.state, key)
             for seen in self._seen.values()
             for key in seen.state
-            if not any(key is known for known in seen.known)
+            if id(key) not in seen.known
         ]
 
     def check(self) -> None:
