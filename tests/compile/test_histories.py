@@ -16,12 +16,15 @@ pytest.importorskip("llvmlite")
 
 from tests.compile.chunks import chunks
 from tests.compile.histories.history import (
+    NUDGES,
     Difference,
     History,
+    compared,
     difference,
     directed,
     draw,
     report,
+    rounded,
     run,
     shrunk,
 )
@@ -76,6 +79,23 @@ def test_what_is_refused_is_in_the_table_of_the_documentation(kind: str) -> None
     assert found is not None
     assert found.how == "refused"
     assert REFUSED[kind] in (ROOT / "docs" / "compiler.md").read_text()
+
+
+def test_what_eager_mode_rounds_otherwise_itself_is_no_difference() -> None:
+    """The gradient behind a BatchNorm of two rows is zero: in float32, noise of 4e-4."""
+    history = draw(22468848, HONOURED)
+    eager = run(history, lambda f: f)
+    assert compared(eager, run(history, lambda f: f, NUDGES[0])) is not None
+    assert difference(history) is None
+
+
+def test_what_rounding_does_not_make_is_a_difference() -> None:
+    history = draw(22468848, HONOURED)
+    eager = run(history, lambda f: f)
+    found = compared(eager, run(history, lambda f: f, 1.1))
+    assert found is not None
+    assert found.place is not None
+    assert not rounded(history, eager, found, ())
 
 
 def test_every_kind_of_piece_runs_eagerly() -> None:

@@ -36,15 +36,19 @@ class Other(Plain):
 class Slots:
     __slots__ = ("a",)
 
+NUDGE = 1.0  # another in the last bits tells what is rounding
+def drawn(seed, scale, shape):
+    return (np.random.default_rng(seed).normal(0, scale, shape) * NUDGE).astype(np.float32)
+
 def linear(seed, n=3):
     layer = nn.Linear(n, n)
     with wg.no_grad():
         for p in layer.parameters():
-            p.copy_(wg.from_numpy(np.random.default_rng(seed).normal(0, 0.5, p.shape).astype(np.float32)))
+            p.copy_(wg.from_numpy(drawn(seed, 0.5, p.shape)))
     return layer
 
 def batch(seed, rows=2, columns=3):
-    return wg.from_numpy(np.random.default_rng(seed).normal(0, 1, (rows, columns)).astype(np.float32))
+    return wg.from_numpy(drawn(seed, 1, (rows, columns)))
 
 def tagged(t, tag):
     t.tag = tag
