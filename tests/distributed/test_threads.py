@@ -199,6 +199,33 @@ def test_a_function_that_was_compiled_for_other_ranks_is_compiled_again():
         )
 
 
+def test_a_compiled_call_that_fails_on_one_rank_exchanges_nothing_twice():
+    # It ran again eagerly: what it had exchanged was exchanged again, with what others did next.
+    f = wg.compile(lambda x, i: (dist.functional.all_reduce(x), x[i])[1])
+    g = wg.compile(lambda x: dist.functional.all_reduce(3 * x))
+
+    def work(rank):
+        for k in (0, 3 * rank):
+            if k < 3:
+                f(wg.ones(3), wg.tensor([k]))
+            else:
+                with pytest.raises(IndexError, match="index 3 is out of bounds"):
+                    f(wg.ones(3), wg.tensor([k]))
+        return [g(wg.ones(3)).tolist() for _ in range(2)]
+
+    assert outcome(work) == [[[6.0] * 3] * 2] * 2
+
+
+def test_a_compiled_call_brings_what_only_others_need():
+    # What no result of its own needed was left out of its program: others waited for it.
+    def work(rank):
+        total = wg.compile(lambda x: dist.functional.reduce(x, 0) if rank == 0 else x)
+        brings = wg.compile(lambda x: (dist.functional.reduce(x, 0), 2 * x)[1])
+        return (total if rank == 0 else brings)(wg.ones(2)).tolist()
+
+    assert outcome(work, timeout=5) == [[2.0, 2.0], [2.0, 2.0]]
+
+
 def test_an_exchange_made_for_other_ranks_is_refused():
     made_for_two = lambda: exchange(np.ones(2), "all_gather", 0, 0, 2)
     with pytest.raises(dist.DistError, match="program made for 2 ranks, and its group has 3"):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd import primitive
-from wengert.dispatch import Parts
+from wengert.dispatch import Parts, Unforeseen
 from wengert.distributed import groups
 from wengert.distributed.collectives import COLLECTIVES
 from wengert.distributed.work import Work
@@ -54,11 +54,15 @@ def _begun(x: Any, collective: str, root: int, group: int, size: int) -> tuple[W
     return work, receive
 
 
+class OtherRanks(DistError, Unforeseen):
+    """A program is for another number of ranks: the function runs instead, and nothing was sent."""
+
+
 def _ours(collective: str, group: int, size: int) -> groups.ProcessGroup:
     """The group of that number, if it still has as many ranks as the program was made for."""
     here = groups.by_key(group, collective)
     if here.size() != size:
-        raise DistError(
+        raise OtherRanks(
             f"rank {here.rank()}: {collective} is part of a program made for {size} ranks, and its "
             f"group has {here.size()}. Compile the function again."
         )

@@ -18,7 +18,6 @@ from wengert.compile.backend import backend
 from wengert.compile.plan.plan import Call as Step
 from wengert.compile.plan.plan import Plan
 from wengert.compile.program.operations import check
-from wengert.compile.program.passes.waits import parts_of
 from wengert.compile.program.program import Statement
 from wengert.compile.trace.world.drawn import GENERATORS, Draw
 from wengert.dispatch import Unforeseen
@@ -57,7 +56,7 @@ class Failure:
         """Whether the function may do all again, whatever the program raises."""
         self.redraws = bool(self.generators) and any(map(_raises, steps[draws[0] + 1 :]))
         """Whether numbers are drawn before something that may raise."""
-        self.supposes = any(s.function is check and s.args[1] is Unforeseen for s in statements)
+        self.supposes = any(_supposes(s) for s in statements)
 
     @property
     def instead(self) -> Call:
@@ -99,11 +98,16 @@ def _raises(step: Step) -> bool:
     return raises and bool(s.inputs or type(s.function) is not Draw)
 
 
+def _supposes(s: Statement) -> bool:
+    """Whether a statement may raise Unforeseen: for other ranks, what meets them does."""
+    return s.meets or (s.function is check and s.args[1] is Unforeseen)
+
+
 def _is_seen(s: Statement) -> bool:
     """Whether others may see that a statement was carried out."""
     if s.function is check or type(s.function) is Draw:
         return False
-    return s.acts or parts_of(s) is not None or getattr(s.function, "opaque", False)
+    return s.acts or getattr(s.function, "opaque", False)
 
 
 def _state_of(generator: Any) -> Any:

@@ -52,12 +52,12 @@ def group(roles: Roles, fuse: bool = True) -> Groups:
 
 
 def _acts(s: Statement) -> tuple[str, ...]:
-    """In which orders a statement stands; a loop that acts may do both."""
+    """In which orders a statement stands; a loop that acts may do both, and so does who is met."""
     if not s.acts:
         return ()
     if s.function is check:
         return ("check",)
-    return ("check", "draw") if bodies(s) else ("draw",)
+    return ("check", "draw") if bodies(s) or s.meets else ("draw",)
 
 
 class _Grouping:

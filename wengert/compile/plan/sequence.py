@@ -68,7 +68,8 @@ class _Ordering:
         self.tasks |= {node: s for s, node in groups.nodes.items()}
         self.raising = {n for s, n in groups.nodes.items() if groups.roles.raises(s)}
         # A call that fails is made again: it is best to have drawn no number then.
-        for draw in (n for s, n in groups.nodes.items() if s.acts and s.function is not check):
+        draws = (s for s in groups.nodes if s.acts and s.function is not check and not s.meets)
+        for draw in map(groups.nodes.__getitem__, draws):
             for other in self.raising - {draw}:
                 groups.order.link(other, draw)
         self.goals: dict[Value, list[Goal]] = {}

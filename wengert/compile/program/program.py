@@ -93,9 +93,14 @@ class Statement:
 
     @property
     def acts(self) -> bool:
-        """Whether it is carried out even if no result needs it: a check, or a random draw, for the
-        next one of the generator depends on it."""
-        return not self.outputs or getattr(self.function, "draws", False)
+        """Whether it is carried out even if no result needs it: a check; a random draw, for the
+        next one of the generator depends on it; what other processes come to, and wait for."""
+        return not self.outputs or getattr(self.function, "draws", False) or self.meets
+
+    @property
+    def meets(self) -> bool:
+        """Whether other processes come to it: to all that comes before it, and may fail, too."""
+        return getattr(self.function, "meets", False)
 
     @property
     def name(self) -> str:

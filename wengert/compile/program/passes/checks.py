@@ -1,9 +1,12 @@
 """Checks: what a program finds wrong it finds before it draws random numbers, where it can.
 
 A call that fails is made again, eagerly, with the same random numbers: best where none are drawn.
+What other processes have come to it does before it fails, or they would wait for it.
 """
 
 from __future__ import annotations
+
+import itertools
 
 from wengert.compile.program.operations import check
 from wengert.compile.program.program import Program
@@ -14,14 +17,15 @@ def checks_first(program: Program) -> bool:
     statements = program.statements
     makers = {v: k for k, s in enumerate(statements) for v in s.outputs}
     drawn: set[int] = set()
-    for k, s in enumerate(statements):
+    alone = [*itertools.takewhile(lambda s: not s.meets, statements)]
+    for k, s in enumerate(alone):
         draws = s.acts and s.function is not check
         if draws or any(makers.get(v) in drawn for v in s.inputs):
             drawn.add(k)
     if not drawn:
         return False
     first: set[int] = set()
-    waiting = [k for k, s in enumerate(statements) if s.function is check and k not in drawn]
+    waiting = [k for k, s in enumerate(alone) if s.function is check and k not in drawn]
     while waiting:
         k = waiting.pop()
         if k not in first:

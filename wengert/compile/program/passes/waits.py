@@ -31,7 +31,7 @@ def starting_early(statements: list[Statement]) -> list[Statement]:
     All that acts stays in its order: all ranks start the same things one after the other.
     """
     makers = {v: k for k, s in enumerate(statements) for v in s.outputs}
-    acting = [k for k, s in enumerate(statements) if acts(s)]
+    acting = [k for k, s in enumerate(statements) if s.acts]
     before = dict(itertools.pairwise(reversed(acting)))  # what acts, by what acts next
     order: dict[int, None] = {}
     for started in acting:
@@ -48,10 +48,6 @@ def starting_early(statements: list[Statement]) -> list[Statement]:
         order.update(dict.fromkeys(sorted(ahead)))
     order.update(dict.fromkeys(range(len(statements))))
     return [statements[k] for k in order]
-
-
-def acts(s: Statement) -> bool:
-    return s.acts or parts_of(s) is not None
 
 
 def parts_of(s: Statement) -> Parts | None:
@@ -81,10 +77,10 @@ class _Ordering:
         acted = False  # whether something that acts is left
         for s in statements:
             parts = parts_of(s)
-            if (acted and acts(s)) or not missing.isdisjoint(s.inputs):
+            if (acted and s.acts) or not missing.isdisjoint(s.inputs):
                 left.append(s)
                 missing.update(s.outputs)
-                acted |= acts(s)
+                acted |= s.acts
             elif parts is not None:
                 self.start(s, parts)
                 missing.update(s.outputs)
