@@ -124,6 +124,12 @@ def test_a_timeout_says_where_the_others_stand():
     assert "rank 1 has begun 4 operations, the last of them all_reduce" in done.stdout
 
 
+def test_the_first_barrier_waits_no_longer_than_it_was_told():
+    # Ranks compare what is new to them, and waited as long for that as the group does.
+    done = program(2, "time.sleep(8) if rank else dist.monitored_barrier(timeout=0.5)\n")
+    assert "rank 0 waited 0.5 s in barrier" in done.stdout
+
+
 def test_the_first_use_of_an_operation_waits_no_longer_than_any():
     # Ranks compare what they are about to do; that once waited for half an hour.
     text = (

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.distributed import training  # noqa: F401  (more checks)
 from tests.distributed.checks import CHECKS
+from tests.distributed.training import Branches, batch, network  # which has more checks
 from wengert import distributed as dist
 from wengert.distributed.exchange import exchange
+from wengert.nn.parallel import DistributedDataParallel as DDP
 
 
 @pytest.mark.crossed
@@ -224,6 +225,48 @@ def test_a_compiled_call_brings_what_only_others_need():
         return (total if rank == 0 else brings)(wg.ones(2)).tolist()
 
     assert outcome(work, timeout=5) == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_a_compiled_step_that_leaves_parameters_out_names_them_as_an_eager_one_does():
+    # Their bucket was never full, and never sent: each rank trained by itself.
+    def work(rank):
+        net = DDP(Branches())
+        step = wg.compile(lambda x: net(x, True).sum().backward())
+        for _ in range(2):
+            step(batch(rank)[0])
+
+    with pytest.warns(UserWarning, match="has left parameters without a gradient"):
+        found = outcome(work)
+    assert all("no gradient came for b.0.weight, b.0.bias, c.0.weight" in text for text in found)
+
+
+def test_ranks_of_which_some_compile_their_step_are_told():
+    # One sends gradients and divides the sum, the others send shares: what all got was wrong.
+    def work(rank):
+        net = DDP(network())
+        run = lambda x, y: ((net(x) - y) ** 2).mean().backward()
+        (wg.compile(run) if rank == 0 else run)(*batch(rank))
+
+    first, second = outcome(work)
+    assert "rank 0: all_reduce SUM of float32[32]" in first
+    assert "rank 1: all_reduce AVG of float32[32]" in second
+
+
+@pytest.mark.parametrize("setting", ["find_unused_parameters", "static_graph"])
+def test_a_compiled_step_whose_ranks_leave_different_parameters_out_runs_eagerly(setting):
+    # One rank ran compiled, and the other eagerly: the sums that they sent were not of one kind.
+    def work(rank):
+        net = DDP(Branches(), **{setting: True})
+        step = wg.compile(lambda x: net(x, rank == 0).sum().backward())
+        for _ in range(2):
+            net.zero_grad()
+            step(batch(rank)[0])
+        assert net.module.c[0].weight.grad is None
+        return [m[0].weight.grad[0].tolist() for m in (net.module.a, net.module.b)]
+
+    expected = [pytest.approx((batch(r)[0].sum(0) / 2).tolist(), rel=1e-5) for r in (0, 1)]
+    with pytest.warns(UserWarning, match="is asked at each step"):
+        assert outcome(work) == [expected] * 2
 
 
 def test_an_exchange_made_for_other_ranks_is_refused():

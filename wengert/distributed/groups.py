@@ -91,6 +91,7 @@ class ProcessGroup:
         op: ReduceOp = ReduceOp.SUM,
         root: int = 0,
         finish: Callable[[], Any] | None = None,
+        timeout: float | None = None,
     ) -> Work:
         """Begin a collective on contiguous arrays; `root` is a rank in this group."""
         self.usable(collective.name)
@@ -101,11 +102,11 @@ class ProcessGroup:
         else:
             block = collective.block_shape(send.shape, self.size())
         dtype = (receive if bringer else send).dtype
-        call = Call(collective, op, root, block, dtype, here())
+        call = Call(collective, op, root, block, dtype, here(), timeout)
         pending = self.carrier.start(call, None if bringer else send, None if getter else receive)
         if op is ReduceOp.AVG and collective.combines and not getter:
             finish = self._averaged(receive, finish)
-        return Work(pending, finish, self.timeout)
+        return Work(pending, finish, timeout or self.timeout)
 
     def run_in_place(self, collective: Collective, array: Any, op: ReduceOp, root: int) -> None:
         """Run a collective in which each rank gets what has the shape of what it brings."""
@@ -133,22 +134,26 @@ class ProcessGroup:
             np.divide(array, self.size(), out=array)
 
     def place(self, count: int, dtype: Any) -> Any:
-        """Memory that other ranks read, `.array`, for what this one brings to sums; or None."""
-        return self.carrier.place(self._sum((count,), dtype))
+        """Memory that other ranks read, `.array`, for this one's shares of averages; or None."""
+        return self.carrier.place(self._average((count,), dtype))
 
     def make_room(self, place: Any) -> None:
         """Wait until a place may be written."""
         self.usable("all_reduce")
         self.carrier.make_room(place, self.timeout)
 
-    def sum_places(self, place: Any, receive: Any) -> Work:
-        """Begin to sum what all ranks have made in a place."""
+    def add_shares(self, place: Any, receive: Any) -> Work:
+        """Begin to add the ranks' shares of an average, made in a place or where it is received."""
         self.usable("all_reduce")
-        call = self._sum(receive.shape, receive.dtype)
-        return Work(self.carrier.start_placed(call, place, receive), None, self.timeout)
+        call, carrier = self._average(receive.shape, receive.dtype), self.carrier
+        if place is None:
+            pending = carrier.start(call, receive, receive)
+        else:
+            pending = carrier.start_placed(call, place, receive)
+        return Work(pending, None, self.timeout)
 
-    def _sum(self, shape: tuple[int, ...], dtype: Any) -> Call:
-        return Call(ALL_REDUCE, ReduceOp.SUM, 0, shape, np.dtype(dtype), here())
+    def _average(self, shape: tuple[int, ...], dtype: Any) -> Call:
+        return Call(ALL_REDUCE, ReduceOp.AVG, 0, shape, np.dtype(dtype), here())
 
     def _averaged(self, receive: Any, finish: Callable[[], Any] | None) -> Callable[[], Any]:
         def averaged() -> Any:

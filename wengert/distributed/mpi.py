@@ -496,7 +496,7 @@ class Mpi(Transport):
         key = call[:5]
         known = self.begins.get(key)
         if known is None or self.always:
-            self.alike(str(call.card), call.described, self.timeout)
+            self.alike(str(call.card), call.described, call.timeout or self.timeout)
             known = self.begins[key] = self.prepared(call)
         number, begin = known
         place = self.board.note(number)

@@ -457,10 +457,8 @@ def barrier(
     """Wait until all ranks of the group have come here."""
     own = groups.resolve(group, "barrier")
     token = np.zeros(1, np.int32)
-    work = own.run(MEETING, token, token)
-    if timeout is not None:
-        work._timeout = seconds(timeout)
-    return waited(work, async_op)
+    within = None if timeout is None else seconds(timeout)
+    return waited(own.run(MEETING, token, token, timeout=within), async_op)
 
 
 def monitored_barrier(

@@ -39,12 +39,14 @@ class Call(NamedTuple):
     dtype: Any
     at: tuple[Any, int] | None  # the user's line, as `history.location.here` has it
     """None if this rank waits in the call itself: then it is looked for when an error needs it."""
+    timeout: float | None = None
+    """Seconds that the others have to come, if they are not those of the group."""
 
     @property
     def card(self) -> tuple[Any, ...]:
-        """What has to agree."""
+        """What has to agree: also whether what is summed is divided."""
         c = self.collective
-        op = self.op.mpi if c.combines else ""
+        op = self.op.name if c.combines else ""
         return c.name, op, self.root if c.rooted else -1, self.block, str(self.dtype)
 
     @staticmethod

@@ -11,7 +11,7 @@ Leaves get their gradients at the end of a sweep. A bucket is told earlier what 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -116,6 +116,7 @@ class Reducer(Watcher):
         self.order: list[Tensor] = []  # in which gradients became ready
         self.ordered = False
         self.expecting = False
+        self.traced = False  # whether this pass is one of a program that is being written
         self.ready: set[int] = set()  # whose gradients are in their buckets
         self.ended: set[int] = set()  # with whom the sweep is done
         self.leaves: dict[Any, Tensor] = {}
@@ -182,31 +183,38 @@ class Reducer(Watcher):
 
     def expect(self, outputs: list[Tensor]) -> None:
         """A forward pass is over whose backward pass is to be averaged."""
-        self.begin()
+        self.begin(any(type(t._array) is not np.ndarray for t in outputs))
+        if self.traced and self.asks_unused:
+            self.refuse("which parameters ranks use is asked at each step.")
         if self.asks_unused:
             self.used = reached(outputs)
             for p in self.params:
                 if p._node is None or id(p._node) not in self.used:
                     self.leave_out(p)
 
-    def begin(self) -> None:
-        if self.expecting and self.ended and len(self.ended) < len(self.params):
+    def refuse(self, why: str) -> NoReturn:
+        """Leave a step that is being compiled to be run eagerly: nothing was sent yet."""
+        self.rest()
+        raise NotImplementedError(f"DistributedDataParallel: {why}")
+
+    def begin(self, traced: bool) -> None:
+        if self.expecting and not self.traced and self.ended and len(self.ended) < len(self.params):
             missing = [self.names[id(p)] for p in self.params if id(p) not in self.ended]
-            self.rest()
+            if not traced:  # else it is raised once more, when the step runs eagerly
+                self.rest()
             raise RuntimeError(
                 f"rank {self.own.rank()}: Expected to have finished reduction in the prior "
                 f"iteration before starting a new one: no gradient came for {', '.join(missing)}. "
                 "Give DistributedDataParallel(find_unused_parameters=True), or let the loss "
                 "depend on all parameters."
             )
-        self.expecting = True
+        self.expecting, self.traced = True, traced
         self.ready.clear()
         self.ended.clear()
         self.fresh.clear()
         self.leaves = {p._node: p for p in self.params if p._node is not None}
         self.watch()
         self.sent = 0
-        self.traced = False
         for b in self.buckets:
             b.begin()
 
@@ -233,6 +241,8 @@ class Reducer(Watcher):
     def swept(self) -> None:
         if self.expecting and len(self.ended) == len(self.params):
             self.finish(traced=False)
+        elif self.expecting and self.traced:
+            self.refuse("a backward pass has left parameters without a gradient.")
 
     def on_ready(self, p: Tensor) -> None:
         """The hook of a parameter: the sweep has added to its gradient."""
@@ -294,10 +304,7 @@ class Reducer(Watcher):
             state, hook = self.hook
             bucket.future = hook(state, bucket)
             return
-        if bucket.place is not None:
-            work = self.own.sum_places(bucket.place, bucket.flat)
-        else:
-            work = self.own.run(COLLECTIVES["all_reduce"], bucket.flat, bucket.flat)
+        work = self.own.add_shares(bucket.place, bucket.flat)
         work.go_on()
         bucket.future = work.get_future()
 
