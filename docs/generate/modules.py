@@ -51,7 +51,8 @@ LACKING = entries("""
 HOMES = entries("""
 {homes}
 """)
-"""Names of modules without a file here, by a module with one that has the same object of PyTorch's.
+"""Names of modules without a file here, by a module with one that has the same object of PyTorch's,
+or by the file that defines it beside what else the module defines.
 
 `_ConvNd=_Convolution`: PyTorch's private base of layers is this one of the same layers.
 """
@@ -156,9 +157,35 @@ def homes() -> Iterator[tuple[str, list[str]]]:
             above = [home for home in candidates if f"{path}.".startswith(f"{home}.") or not home]
             if candidates:
                 found[max(above) if above else min(candidates, key=len)].append(name)
+        for name, home in _beside(path, known):
+            found[home].append(name)
         for name, base in _bases(imported(path)):
             found[base.__module__.removeprefix("wengert.")].append(f"{name}={base.__name__}")
         yield from ((f"{path} in {home}".rstrip(), found[home]) for home in sorted(found))
+
+
+def _beside(path: str, known: dict[tuple[str, int], list[str]]) -> Iterator[tuple[str, str]]:
+    """The other names that a module defines, with the file here that defines them.
+
+    It is one that defines what else the module does: `Module` stands beside the hooks of all
+    modules, there and here. What stands for another name of PyTorch's does not for this one.
+    """
+    theirs = imported(path)
+    own = {name: getattr(theirs, name, None) for name in public(path)}
+    defined = [(n, id(v)) for n, v in own.items() if _home(v) == getattr(theirs, "__name__", "")]
+    same = [(name, known[name, i]) for name, i in defined if (name, i) in known]
+    files = {_home(getattr(ours(homes[0]), name)) for name, homes in same}
+    taken = {name for name, _ in known}
+    for file in sorted(f for f in files if f.startswith("wengert.")):
+        module = importlib.import_module(file)
+        for name, i in defined:
+            if (name, i) not in known and name not in taken and has(module, name):
+                if _home(getattr(module, name)) == file:
+                    yield name, file.removeprefix("wengert.")
+
+
+def _home(value: Any) -> str:
+    return str(getattr(value, "__module__", ""))
 
 
 def _same_objects() -> dict[tuple[str, int], list[str]]:

@@ -111,6 +111,20 @@ def test_a_module_without_a_file_holds_the_names_that_it_shares_with_others():
     assert {wg.nn.ReLU, wg.nn.SiLU} <= set(kinds)
 
 
+def test_a_name_that_no_other_module_of_pytorchs_has_is_that_of_the_file_that_defines_its_like():
+    # Homes were looked for by PyTorch's paths only, and PyTorch has no `nn.module`.
+    seen = []
+    with as_torch.installed():
+        from torch import nn
+        from torch.nn.modules.module import register_module_forward_hook
+    with register_module_forward_hook(lambda module, args, output: seen.append(module)):
+        layer = nn.Identity()
+        layer(1)
+    assert seen == [layer]
+    with pytest.raises(NotImplementedError):  # another one than that of torch.profiler
+        wg.autograd.profiler.profile()
+
+
 def test_another_layer_of_pytorchs_by_the_same_name_is_not_the_package_s_own():
     # Names were those of the nearest package, so that a quantized layer was the one of floats.
     for path in ("nn.quantized", "nn.qat.modules", "nn.quantized.dynamic.modules"):

@@ -252,7 +252,9 @@ distributions.one_hot_categorical in distributions: OneHotCategorical
 distributions.pareto in distributions: Pareto
 distributions.poisson in distributions: Poisson
 distributions.relaxed_bernoulli in distributions: RelaxedBernoulli
+distributions.relaxed_bernoulli in distributions.relaxed: LogitRelaxedBernoulli
 distributions.relaxed_categorical in distributions: RelaxedOneHotCategorical
+distributions.relaxed_categorical in distributions.relaxed: ExpRelaxedCategorical
 distributions.studentT in distributions: StudentT
 distributions.transformed_distribution in distributions: TransformedDistribution
 distributions.uniform in distributions: Uniform
@@ -322,6 +324,8 @@ nn.modules.loss in nn: BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss
     SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss
 nn.modules.loss in nn.layers.losses: _Loss=_Loss
 nn.modules.module in nn: Module
+nn.modules.module in nn.module: register_module_forward_hook
+    register_module_forward_pre_hook
 nn.modules.normalization in nn: CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm
 nn.modules.padding in nn: CircularPad1d CircularPad2d CircularPad3d ConstantPad1d
     ConstantPad2d ConstantPad3d ReflectionPad1d ReflectionPad2d ReflectionPad3d
@@ -343,12 +347,14 @@ nn.parallel.data_parallel in nn.parallel: DataParallel data_parallel
 nn.parallel.distributed in nn.parallel: DistributedDataParallel
 nn.parallel.parallel_apply in nn.parallel: parallel_apply
 nn.parallel.replicate in nn.parallel: replicate
-nn.parallel.scatter_gather in nn.parallel: gather scatter
+nn.parallel.scatter_gather in nn.parallel: gather scatter scatter_kwargs
 nn.utils.init in nn.utils: skip_init
 nn.utils.memory_format in nn.utils: convert_conv2d_weight_memory_format
     convert_conv3d_weight_memory_format
 nn.utils.spectral_norm in nn.utils: remove_spectral_norm spectral_norm
+nn.utils.spectral_norm in nn.utils.hooked: SpectralNorm
 nn.utils.weight_norm in nn.utils: remove_weight_norm weight_norm
+nn.utils.weight_norm in nn.utils.hooked: WeightNorm
 optim.adadelta in optim: Adadelta
 optim.adagrad in optim: Adagrad
 optim.adamax in optim: Adamax
@@ -364,7 +370,8 @@ signal.windows.windows in signal.windows: bartlett blackman cosine exponential g
     general_cosine general_hamming hamming hann kaiser nuttall
 utils.hooks in autograd.graph: RemovableHandle
 """)
-"""Names of modules without a file here, by a module with one that has the same object of PyTorch's.
+"""Names of modules without a file here, by a module with one that has the same object of PyTorch's,
+or by the file that defines it beside what else the module defines.
 
 `_ConvNd=_Convolution`: PyTorch's private base of layers is this one of the same layers.
 """
