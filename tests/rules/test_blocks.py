@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -51,6 +52,42 @@ def test_what_does_not_fit_together_is_left_to_the_formula(runs):
     for y in (np.ones(LARGE[1]), np.ones(LARGE, np.float32), np.ones(LARGE, complex)):
         assert np.array_equal(add(x, y), x + y)
     assert not runs
+
+
+def test_what_was_computed_before_does_not_say_how_another_call_is():
+    # Builtin functions look at their arguments themselves: at dtypes, shapes, order and settings.
+    def formula(x, y, n, word):
+        return n * x + y if word == "sum" else n * x - y
+
+    add, rng = at_once(formula), np.random.default_rng(0)
+    for n, word in [(2.0, "sum"), (2.0, "difference"), (2, "sum"), (-0.0, "sum"), (0.0, "sum")]:
+        for shape in [(120, 120), LARGE, (14400,), (3, 4), (), (0, 5)]:
+            for dtype in (np.float32, np.float64, np.float16):
+                x, y = rng.standard_normal((2, *shape)).astype(dtype)
+                one = y.sum(keepdims=True).ravel()
+                for a, b in [(x, y), (x.T, y.T), (x, one), (x, 2.0), (x, y.astype("f"))]:
+                    for _ in range(2):
+                        found, expected = add(a, b, n, word), formula(a, b, n, word)
+                        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+                        same = np.signbit(found) == np.signbit(expected)
+                        assert np.array_equal(found, expected) and (same | (found != 0)).all()
+
+
+def test_errors_that_a_program_asks_for_are_raised_of_what_has_code():
+    divide = at_once(lambda x, y: 2 * x / y)
+    x = np.ones(LARGE)
+    divide(x, x)
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        divide(x, 0 * x)
+
+
+def test_what_has_code_is_freed():
+    x = np.ones(LARGE)
+    double = at_once(lambda x: 2 * x)
+    double(x)
+    before = sys.getrefcount(x)
+    seen = weakref.ref(double(x))
+    assert (seen(), sys.getrefcount(x)) == (None, before)
 
 
 def test_any_order_in_memory_will_do():

@@ -45,4 +45,11 @@ def _loops(*call: Any) -> Any:
     return by_loops.code(*call)
 
 
+def _elements(*call: Any) -> Any:
+    from wengert.compile.call import by_elements
+
+    return by_elements.code(*call)
+
+
+MACHINE.elements = _elements
 MACHINE.run, MACHINE.in_turn, loops.MACHINE.loops = _code, _in_turn, _loops

@@ -9,6 +9,7 @@ that in, as `MACHINE.run`; without it, formulas run step by step.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -49,9 +50,14 @@ class _Machine:
     `in_turn(outs, function, step, blocks, shared, starts)` writes the results of the blocks that
     begin at the rows `starts`, in this order. `outs` may overlap with `blocks`: what one block has
     written, those after it read.
+
+    `elements(function, step, arrays, settings, sizes, body, otherwise)` is what computes
+    `function(*arrays, *settings)` of arrays of so many numbers that are in order, without asking
+    here; it hands fewer to `body`, and all else to `otherwise`. None where there is no such code.
     """
 
     run: Function = staticmethod(lambda *call: None)
+    elements: Function = staticmethod(lambda *call: None)
     in_turn: Function = staticmethod(_in_turn)
 
 
@@ -91,20 +97,38 @@ def at_once(function: Function, enough: int | None = None) -> Function:
     """
     body = getattr(function, "body", function)
 
-    def run(*values: Any) -> Any:
+    def look(*values: Any) -> Any:
         count = 0
         while count < len(values) and isinstance(values[count], np.ndarray):
             count += 1
         arrays, settings = values[:count], values[count:]
         settled = not any(isinstance(x, np.ndarray) for x in settings)
         if count and settled and many(*arrays, enough=enough or SEVERAL):
-            if type(function) is not np.ufunc:
+            if type(function) is not np.ufunc or not settings:
+                if all(x.flags.c_contiguous for x in arrays):
+                    remember(arrays, settings)
                 return by_elements(function, *arrays, settings=settings)
             if all(type(x) in (int, float) for x in settings):
                 # The code reads numbers from memory, and serves all of them.
                 shared = [np.asarray(x, arrays[0].dtype) for x in settings]
                 return by_elements(function, *arrays, shared=shared)
         return body(*values)
+
+    def remember(arrays: Any, settings: Any) -> None:
+        nonlocal quickly
+        step, stop = (ENOUGH, BLOCK) if arrays[0].size < BLOCK else (BLOCK, sys.maxsize)
+        kind = step, arrays[0].dtype, len(arrays), *map(repr, settings)
+        if kind not in seen:
+            seen.add(kind)
+            sizes = range(enough or SEVERAL, stop)
+            known = MACHINE.elements(function, step, arrays, settings, sizes, body, quickly)
+            quickly = known or quickly
+
+    seen: set[Any] = set()
+    quickly: Function = look
+
+    def run(*values: Any) -> Any:
+        return body(*values) if _thread.in_steps or not errors_pass() else quickly(*values)
 
     return run
 

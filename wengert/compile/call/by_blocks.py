@@ -44,14 +44,18 @@ def code(
     None if the function has a step without machine code, or has been compiled for `LIMIT` other
     kinds of blocks.
     """
+    known = kept(function, step, blocks, shared, settings)
+    return known and known.run(blocks, shared)
+
+
+def kept(function: Function, step: int, blocks: Any, shared: Any, settings: Any) -> Blocks | None:
+    """The code for arrays such as these, if there may be any: see `code`."""
     codes, key = _made.get(function), _key(step, blocks, shared, settings)
     if codes is None:
         codes = _made.setdefault(function, {})
     if key in codes:
-        known = codes[key]
-    else:
-        known = None if len(codes) >= LIMIT else _made_by(codes, key, function, settings)
-    return known and known.run(blocks, shared)
+        return codes[key]
+    return None if len(codes) >= LIMIT else _made_by(codes, key, function, settings)
 
 
 LIMIT = 32

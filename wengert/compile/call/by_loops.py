@@ -18,11 +18,9 @@ from wengert.compile.call.entry import layouts as at
 from wengert.compile.call.entry.layouts import DATA, DIMENSIONS, STRIDES, LayoutError, layouts
 from wengert.compile.call.entry.writer import DOUBLE, WORD, Writer
 from wengert.compile.llvm.library import texts
-from wengert.compile.llvm.machine.host import USUAL, Method, compile_text
+from wengert.compile.llvm.machine.host import FAST, USUAL, Method, compile_text
 from wengert.compile.llvm.machine.values import POINTER
 from wengert.dispatch import Function
-
-_FAST = 0x0080  # METH_FASTCALL
 
 
 def code(
@@ -47,7 +45,7 @@ def code(
 
     name = f"loops.{function.__name__}"
     text = compile_text(f"{name} {packed}\n{source}", write, name, USUAL)
-    method = Method(function.__name__.encode(), text.address("entry"), _FAST, None)
+    method = Method(function.__name__.encode(), text.address("entry"), FAST, None)
     return method.of((*kinds, np.ndarray, otherwise, text, method))  # which live as long
 
 

@@ -144,6 +144,9 @@ def capsule_pointer(capsule: Any) -> int:
     return int(pointer(capsule, name(capsule)))
 
 
+FAST = 0x0080  # METH_FASTCALL
+
+
 class Method(ctypes.Structure):
     """CPython's PyMethodDef: what builtin functions read as long as they live."""
 
