@@ -179,9 +179,9 @@ def _beside(path: str, known: dict[tuple[str, int], list[str]]) -> Iterator[tupl
     for file in sorted(f for f in files if f.startswith("wengert.")):
         module = importlib.import_module(file)
         for name, i in defined:
-            if (name, i) not in known and name not in taken and has(module, name):
-                if _home(getattr(module, name)) == file:
-                    yield name, file.removeprefix("wengert.")
+            new = (name, i) not in known and name not in taken and has(module, name)
+            if new and _home(getattr(module, name)) == file:
+                yield name, file.removeprefix("wengert.")
 
 
 def _home(value: Any) -> str:
