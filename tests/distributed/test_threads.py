@@ -217,6 +217,65 @@ def test_a_compiled_call_that_fails_on_one_rank_exchanges_nothing_twice():
     assert outcome(work) == [[[6.0] * 3] * 2] * 2
 
 
+def received(x):
+    y = wg.zeros(2)
+    if dist.get_rank() == 0:
+        dist.send(x, 1)
+        return x
+    dist.recv(y, 0)
+    return y
+
+
+def told(x):
+    texts = [None, None]
+    dist.all_gather_object(texts, float(x.sum()))
+    return x * texts[0]
+
+
+def written(collective, *args):
+    def run(x):
+        y = x if dist.get_rank() == 0 else wg.zeros(2)
+        collective(y, *args)
+        return 2 * y if dist.get_rank() == 0 or collective is not dist.reduce else x
+
+    return run
+
+
+def scattered(x):
+    y = wg.zeros(2)
+    dist.scatter(y, [x, 2 * x] if dist.get_rank() == 0 else None, 0)
+    return y
+
+
+def met(x):
+    dist.barrier()
+    return x + 1
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        written(dist.broadcast, 0),
+        written(dist.all_reduce),
+        written(dist.reduce, 0),
+        scattered,
+        met,
+        told,
+        received,
+    ],
+    ids=["broadcast", "all_reduce", "reduce", "scatter", "barrier", "objects", "messages"],
+)
+@pytest.mark.filterwarnings("ignore:.*runs eagerly for such arguments")
+def test_what_a_rank_brings_nothing_new_to_is_part_of_its_program(f):
+    # It was carried out while the function was compiled, and what came then stayed for ever.
+    def results(run):
+        return [run(wg.ones(2) * (k + 1)).tolist() for k in range(4)]
+
+    eager = outcome(lambda rank: results(f), timeout=5)
+    assert outcome(lambda rank: results(wg.compile(f)), timeout=5) == eager
+    assert isinstance(eager[0], list)
+
+
 def test_a_compiled_call_brings_what_only_others_need():
     # What no result of its own needed was left out of its program: others waited for it.
     def work(rank):

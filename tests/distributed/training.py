@@ -355,6 +355,16 @@ def a_compiled_step_averages_too():
 
 
 @check
+def a_compiled_step_takes_buffers_of_the_first_rank_too():
+    # They were brought while the step was compiled, and the program did not hold together.
+    net, alone = (DDP(nn.Sequential(network(0, 3, 2), nn.BatchNorm1d(2))) for _ in range(2))
+    mine, theirs = (wg.optim.SGD(m.parameters(), lr=0.1) for m in (net, alone))
+    agree(wg.compile(lambda x, y: step(net, mine, x, y)), net, alone, theirs)
+    for one, other in zip(net.buffers(), alone.buffers(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4)
+
+
+@check
 def a_compiled_step_sends_buckets_while_it_goes_back():
     _, size = here()
     net, alone = (DDP(network(0, 3, 40, 40, 2), bucket_cap_mb=0.005) for _ in range(2))

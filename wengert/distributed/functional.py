@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from wengert.compile.trace.world import watch
 from wengert.distributed import groups
 from wengert.distributed.collectives import COLLECTIVES, ReduceOp
 from wengert.distributed.exchange import exchange
 from wengert.errors import GradError
 from wengert.functions.joining import stack
 from wengert.imports import lacking as _lacking
-from wengert.tensor import Tensor
+from wengert.tensor import Tensor, wrap
 
 _COMPOSED = {
     ReduceOp.MAX: lambda blocks: blocks.amax(0),
@@ -30,6 +33,8 @@ def exchanged(x: Tensor, name: str, group: Any, root: int = 0, op: Any = ReduceO
     """What this rank gets in a collective; `root` is its number among all ranks."""
     own = groups.resolve(group, name)
     collective = COLLECTIVES[name]
+    if (capture := watch.active()) is not None:  # also what is known already: others may not know
+        x = wrap(capture.trace.as_array(x._array)) if type(x._array) is np.ndarray else x
     place = groups.get_group_rank(own, root) if collective.rooted else 0
     if not collective.combines or op in (ReduceOp.SUM, ReduceOp.AVG):
         got = exchange(x, name, place, own.key, own.size())

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compile.trace.world import watch
 from wengert.distributed import transport
 from wengert.distributed.collectives import COLLECTIVES, Collective, ReduceOp
 from wengert.distributed.transport import Call, Transport
@@ -83,6 +84,15 @@ class ProcessGroup:
             raise DistError(f"rank {self.rank()}: {what} in a group that {self.ended}")
         return self
 
+    def now(self, what: str) -> ProcessGroup:
+        """The group, for what is carried out in this call: in a program it would be no part."""
+        if watch.active() is not None:
+            raise NotImplementedError(
+                f"rank {self.rank()}: a compiled function cannot call {what} here: it would be "
+                "done while the function is compiled, and not again. Call it outside."
+            )
+        return self.usable(what)
+
     def run(
         self,
         collective: Collective,
@@ -94,7 +104,7 @@ class ProcessGroup:
         timeout: float | None = None,
     ) -> Work:
         """Begin a collective on contiguous arrays; `root` is a rank in this group."""
-        self.usable(collective.name)
+        self.now(collective.name)
         bringer = collective.brings.rooted and root != self.rank()
         getter = collective.gets.rooted and root != self.rank()
         if bringer:
@@ -144,7 +154,7 @@ class ProcessGroup:
 
     def add_shares(self, place: Any, receive: Any) -> Work:
         """Begin to add the ranks' shares of an average, made in a place or where it is received."""
-        self.usable("all_reduce")
+        self.now("all_reduce")
         call, carrier = self._average(receive.shape, receive.dtype), self.carrier
         if place is None:
             pending = carrier.start(call, receive, receive)

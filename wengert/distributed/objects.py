@@ -105,7 +105,7 @@ def send_object_list(
     use_batch: bool = False,
 ) -> None:
     """Send objects to a rank."""
-    own = groups.resolve(group, "send_object_list")
+    own = groups.resolve(group, "send_object_list").now("send")
     to = place(own, dst, group_dst, "dst")
     text = np.frombuffer(pickle.dumps(list(object_list)), np.uint8)
     for array in (np.array([len(text)]), text):
@@ -121,7 +121,7 @@ def recv_object_list(
     use_batch: bool = False,
 ) -> int:
     """Receive objects in place; the sender's rank, among all. Any sender, without `src`."""
-    own = groups.resolve(group, "recv_object_list")
+    own = groups.resolve(group, "recv_object_list").now("recv")
     anybody = src is None and group_src is None
     length = np.zeros(1, np.int64)
     first = own.carrier.receive(

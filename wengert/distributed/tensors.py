@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.engine import mark_written
+from wengert.compile.trace.world import watch
 from wengert.distributed import groups
 from wengert.distributed.collectives import COLLECTIVES, Collective, ReduceOp
 from wengert.distributed.functional import exchanged
@@ -21,6 +22,7 @@ from wengert.distributed.groups import ProcessGroup
 from wengert.distributed.transport import Done
 from wengert.distributed.work import Timeout, Work, seconds
 from wengert.errors import DistError, GradError
+from wengert.functions.creation import zeros_like
 from wengert.functions.joining import stack
 from wengert.history import modes
 from wengert.tensor import Tensor, is_leaf, wrap
@@ -42,7 +44,8 @@ def exchange_into(
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op= is one of {[f'ReduceOp.{o.name}' for o in ReduceOp]}, not {op!r}")
     collective = COLLECTIVES[name]
-    if brings is gets and not async_op and isinstance(brings, Tensor) and _is_plain(brings):
+    is_one = brings is gets and isinstance(brings, Tensor) and watch.active() is None
+    if is_one and not async_op and _is_plain(brings):
         own.run_in_place(collective, brings._array, op, root)
         mark_written(brings, name)
         return None
@@ -101,7 +104,7 @@ def _check(name: str, own: ProcessGroup, end: Any, stacked: bool = False) -> Non
 
 def _is_recorded(brought: list[Tensor], gets: list[Tensor]) -> bool:
     """Whether what is brought has a derivative that somebody may ask for, or no numbers yet."""
-    if any(type(t._array) is not np.ndarray for t in brought):
+    if watch.active() is not None or any(type(t._array) is not np.ndarray for t in brought):
         return True
     own = {id(t) for t in gets}
     return modes.is_grad_enabled() and any(
@@ -129,6 +132,8 @@ def _record(
             f"rank {own.rank()}: {name} writes on one rank only, so that the others would have "
             f"nothing to differentiate. Use wengert.distributed.functional.{name}, or x.detach()."
         )
+    if brings is None:  # it is the root that does; the others say how large a block is
+        brings = [zeros_like(gets)] * own.size()
     x = brings if isinstance(brings, Tensor) else stack(list(brings))
     y = exchanged(x, name, own, own.ranks[root], op)
     if gets is None or (collective.gets.rooted and own.rank() != root):
@@ -217,7 +222,7 @@ def all_reduce(
     """
     own = groups.resolve(group, "all_reduce")
     # For small messages what is asked here is most of the time that they take.
-    if not async_op:
+    if not async_op and not watch.CAPTURES:
         at_once = own.carrier.at_once.get(op)
         if at_once is None or not at_once.begin(tensor):  # another tensor than the last
             at_once = own.begun_at_once(tensor, op)
@@ -479,7 +484,7 @@ def isend(
     group_dst: int | None = None,
 ) -> Work:
     """Begin to send a tensor to a rank, which receives it."""
-    own = groups.resolve(group, "isend")
+    own = groups.resolve(group, "isend").now("send")
     to = place(own, dst, group_dst, "dst")
     array = np.asarray(_numbers(own, tensor, "send"), order="C")
     if to == own.rank():
@@ -495,7 +500,7 @@ def irecv(
     group_src: int | None = None,
 ) -> Work:
     """Begin to receive into a tensor what a rank sends; any rank, without `src`."""
-    own = groups.resolve(group, "irecv")
+    own = groups.resolve(group, "irecv").now("recv")
     anybody = src is None and group_src is None
     source = None if anybody else place(own, src, group_src, "src")
     array = _numbers(own, tensor, "recv")

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from wengert import tree
-from wengert.distributed import groups, objects
+from wengert.distributed import groups, objects, tensors
 from wengert.distributed.collectives import COLLECTIVES
 from wengert.distributed.hooks import allreduce_hook
 from wengert.errors import DistError
+from wengert.functions.joining import cat
 from wengert.history import modes
 from wengert.nn.buckets import Reducer
 from wengert.nn.module import Module
-from wengert.tensor import Tensor, wrap
+from wengert.tensor import Tensor
 
 MEGABYTE = 1024 * 1024
 
@@ -110,23 +111,20 @@ class DistributedDataParallel(Module):
                     f"  rank {self.process_group.rank()}: {one}\n  rank {rank}: {other}"
                 )
 
-    def _copy_from(self, root: int, tensors: list[Tensor]) -> None:
+    def _copy_from(self, root: int, given: list[Tensor]) -> None:
         """Give all ranks the values of one, in one message for each dtype."""
         by_dtype: dict[Any, list[Tensor]] = {}
-        for t in tensors:
+        for t in given:
             by_dtype.setdefault(t.dtype, []).append(t)
         own = self.process_group
         for same in by_dtype.values():
-            flat = np.concatenate([t._array.reshape(-1) for t in same])
-            own.run(COLLECTIVES["broadcast"], flat, flat, root=root).wait()
-            if own.rank() == root:
-                continue
-            start = 0
             with modes.no_grad():
-                for t in same:
-                    part = flat[start : start + t.numel()].reshape(t.shape)
-                    t.copy_(wrap(part))
-                    start += t.numel()
+                flat = cat([t.reshape(-1) for t in same])
+                tensors.broadcast(flat, group=own, group_src=root)
+                if own.rank() == root:
+                    continue
+                for t, part in zip(same, flat.split([t.numel() for t in same]), strict=True):
+                    t.copy_(part.reshape(t.shape))
 
     # ---- passes ---------------------------------------------------------------------------------
 
@@ -205,8 +203,10 @@ class DistributedDataParallel(Module):
                 "ended wait for the others"
             )
         self._joining = True
-        yield
-        self._joining = False
+        try:
+            yield
+        finally:
+            self._joining = False
         passes = 0
         while self._active(0):
             passes += 1
