@@ -97,7 +97,7 @@ def test_rows_that_workers_share_are_what_is_sent_elsewhere(processes, monkeypat
         lent_.close()
         assert not (lent.FOLDER / lent_.name).exists()
     full = lambda *_: (_ for _ in ()).throw(OSError("full"))
-    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    monkeypatch.setattr(os, "pwrite", full)
     assert lent.lent(parameters(rows)) is None
     assert studies.map(fits.square, np.arange(3.0), executor=processes).tolist() == [0, 1, 4]
 

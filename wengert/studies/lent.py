@@ -7,6 +7,7 @@ that were lent, workers are told the numbers alone.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import os
 from multiprocessing.shared_memory import SharedMemory
@@ -31,8 +32,6 @@ class Lent:
         self.forms = [(x.dtype, x.shape) for x in rows.arrays]
         self.tree, self.tensors = rows.tree, rows.tensors
         self.memory = memory
-        for mine, theirs in zip(self.arrays(memory.buf), rows.arrays, strict=True):
-            mine[...] = theirs
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "memory"}
@@ -71,16 +70,26 @@ def lent(rows: Rows) -> Lent | None:
     """Rows in shared memory; None where there is none, or not enough."""
     if not FOLDER.is_dir() or any(x.dtype.hasobject for x in rows.arrays):
         return None
-    size = sum(_room(x.dtype, x.shape) for x in rows.arrays)
-    memory = SharedMemory(create=True, size=max(size, 1))
-    try:  # a page that is not there would end the process later
-        with (FOLDER / memory.name).open("r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, max(size, 1))
+    rooms = [_room(x.dtype, x.shape) for x in rows.arrays]
+    starts = [0, *itertools.accumulate(rooms[:-1])]
+    memory = SharedMemory(create=True, size=max(sum(rooms), 1))
+    try:  # written as a file: pages that are mapped are made one by one, and may not be there
+        with (FOLDER / memory.name).open("r+b", buffering=0) as file:
+            for x, start in zip(rows.arrays, starts, strict=True):
+                _write(file, np.ascontiguousarray(x), start)
     except OSError:
         memory.close()
         memory.unlink()
         return None
     return Lent(rows, memory)
+
+
+def _write(file: Any, array: Any, start: int) -> None:
+    """Write all of an array from a place on; OSError if there is no room for it."""
+    left = memoryview(array.reshape(-1).view(np.uint8))
+    while left:
+        done = os.pwrite(file.fileno(), left, start)
+        left, start = left[done:], start + done
 
 
 def _room(dtype: Any, shape: Any) -> int:
