@@ -10,10 +10,12 @@ simplex as a whole, so `simplex.check` of a (3, 4) tensor has shape (3,).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from wengert.distributions.formulas import Stated, attribute, holds
 from wengert.functions import joining
 from wengert.functions.creation import full
 from wengert.functions.decompositions import cholesky_ex, eigvalsh
@@ -21,7 +23,7 @@ from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor
 
 
-class Constraint:
+class Constraint(Stated):
     """A set of values. Subclasses say in `check` which values are in it."""
 
     is_discrete = False
@@ -78,8 +80,7 @@ def is_dependent(constraint: Any) -> bool:
 class _Real(Constraint):
     """Every number but NaN."""
 
-    def check(self, value: Tensor) -> Tensor:
-        return value == value  # everything but NaN
+    check = holds(lambda value: value == value)
 
 
 class _Boolean(Constraint):
@@ -87,8 +88,7 @@ class _Boolean(Constraint):
 
     is_discrete = True
 
-    def check(self, value: Tensor) -> Tensor:
-        return (value == 0) | (value == 1)
+    check = holds(lambda value: (value == 0) | (value == 1))
 
 
 class _OneHot(Constraint):
@@ -97,79 +97,69 @@ class _OneHot(Constraint):
     is_discrete = True
     event_dim = 1
 
-    def check(self, value: Tensor) -> Tensor:
-        return ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1)
+    check = holds(lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1))
 
 
+@dataclass(eq=False, repr=False)
 class _IntegerInterval(Constraint):
     """The integers from one bound to the other, both included."""
 
     is_discrete = True
 
-    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
-        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+    lower_bound: Any
+    upper_bound: Any
+    check = holds(
+        lambda x, lower_bound, upper_bound: (x % 1 == 0) & (lower_bound <= x) & (x <= upper_bound)
+    )
 
-    def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
-
+@dataclass(eq=False, repr=False)
 class _IntegerGreaterThan(Constraint):
     """The integers from a bound on."""
 
     is_discrete = True
 
-    def __init__(self, lower_bound: Any) -> None:
-        self.lower_bound = lower_bound
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value >= self.lower_bound)
+    lower_bound: Any
+    check = holds(lambda x, lower_bound: (x % 1 == 0) & (x >= lower_bound))
 
 
+@dataclass(eq=False, repr=False)
 class _GreaterThan(Constraint):
     """The numbers above a bound."""
 
-    def __init__(self, lower_bound: Any) -> None:
-        self.lower_bound = lower_bound
-
-    def check(self, value: Tensor) -> Tensor:
-        return value > self.lower_bound
+    lower_bound: Any
+    check = holds(lambda x, lower_bound: x > lower_bound)
 
 
+@dataclass(eq=False, repr=False)
 class _GreaterThanEq(Constraint):
     """The numbers from a bound on."""
 
-    def __init__(self, lower_bound: Any) -> None:
-        self.lower_bound = lower_bound
-
-    def check(self, value: Tensor) -> Tensor:
-        return value >= self.lower_bound
+    lower_bound: Any
+    check = holds(lambda x, lower_bound: x >= lower_bound)
 
 
+@dataclass(eq=False, repr=False)
 class _LessThan(Constraint):
     """The numbers below a bound."""
 
-    def __init__(self, upper_bound: Any) -> None:
-        self.upper_bound = upper_bound
-
-    def check(self, value: Tensor) -> Tensor:
-        return value < self.upper_bound
+    upper_bound: Any
+    check = holds(lambda x, upper_bound: x < upper_bound)
 
 
+@dataclass(eq=False, repr=False)
 class _Interval(Constraint):
     """The numbers from one bound to the other, both included."""
 
-    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
-        self.lower_bound, self.upper_bound = lower_bound, upper_bound
-
-    def check(self, value: Tensor) -> Tensor:
-        return (self.lower_bound <= value) & (value <= self.upper_bound)
+    lower_bound: Any
+    upper_bound: Any
+    check = holds(lambda x, lower_bound, upper_bound: (lower_bound <= x) & (x <= upper_bound))
 
 
 class _HalfOpenInterval(_Interval):
     """The numbers from one bound, included, to the other, which is not."""
 
-    def check(self, value: Tensor) -> Tensor:
-        return (self.lower_bound <= value) & (value < self.upper_bound)
+    check = holds(lambda x, lower_bound, upper_bound: (lower_bound <= x) & (x < upper_bound))
 
 
 class _Simplex(Constraint):
@@ -177,21 +167,18 @@ class _Simplex(Constraint):
 
     event_dim = 1
 
-    def check(self, value: Tensor) -> Tensor:
-        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+    check = holds(lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6))
 
 
+@dataclass(eq=False, repr=False)
 class _Multinomial(Constraint):
     """Vectors of counts, none negative, whose sum is at most a bound."""
 
     is_discrete = True
     event_dim = 1
 
-    def __init__(self, upper_bound: int) -> None:
-        self.upper_bound = upper_bound
-
-    def check(self, value: Tensor) -> Tensor:
-        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
+    upper_bound: int
+    check = holds(lambda x, upper_bound: (x >= 0).all(-1) & (x.sum(-1) <= upper_bound))
 
 
 class _LowerTriangular(Constraint):
@@ -199,8 +186,7 @@ class _LowerTriangular(Constraint):
 
     event_dim = 2
 
-    def check(self, value: Tensor) -> Tensor:
-        return (value.tril() == value).flatten(-2).all(-1)
+    check = holds(lambda value: (value.tril() == value).flatten(-2).all(-1))
 
 
 class _LowerCholesky(_LowerTriangular):
@@ -266,13 +252,12 @@ class _Independent(Constraint):
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
-        return self.base_constraint.is_discrete
-
-    @property
-    def event_dim(self) -> int:  # type: ignore[override]
-        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
+    is_discrete = attribute(lambda base_constraint: base_constraint.is_discrete)
+    event_dim = attribute(
+        lambda base_constraint, reinterpreted_batch_ndims: (
+            base_constraint.event_dim + reinterpreted_batch_ndims
+        )
+    )
 
     def check(self, value: Tensor) -> Tensor:
         holds = self.base_constraint.check(value)
@@ -299,13 +284,8 @@ class Beside(Constraint):
     def __init__(self, cseq: Any, dim: int, lengths: list[int] | None) -> None:
         self.cseq, self.dim, self.lengths = list(cseq), dim, lengths
 
-    @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
-        return any(c.is_discrete for c in self.cseq)
-
-    @property
-    def event_dim(self) -> int:  # type: ignore[override]
-        return max((c.event_dim for c in self.cseq), default=0)
+    is_discrete = attribute(lambda cseq: any(c.is_discrete for c in cseq))
+    event_dim = attribute(lambda cseq: max((c.event_dim for c in cseq), default=0))
 
     def check(self, value: Tensor) -> Tensor:
         if self.lengths is None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert.distributions import constraints
-from wengert.distributions.constraints import Constraint
 from wengert.distributions.distribution import Distribution, eps, softplus, summed, tiny
+from wengert.distributions.formulas import attribute, function, slope
 from wengert.distributions.transform import Transform
 from wengert.functions.creation import zeros_like
 from wengert.functions.elementary import sigmoid
@@ -28,14 +28,9 @@ class ExpTransform(Transform):
     codomain = constraints.positive
     sign = 1
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.exp()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return x
+    _call = function(lambda x: x.exp())
+    _inverse = function(lambda y: y.log())
+    log_abs_det_jacobian = slope(lambda x, y: x)
 
 
 class PowerTransform(Transform):
@@ -53,18 +48,10 @@ class PowerTransform(Transform):
         super().__init__(cache_size)
         self.exponent = exponent
 
-    @property
-    def sign(self) -> Any:
-        return _sign(self.exponent)
-
-    def _call(self, x: Tensor) -> Tensor:
-        return x**self.exponent
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y ** (1 / self.exponent)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return (self.exponent * y / x).abs().log()
+    sign = attribute(lambda exponent: _sign(exponent))
+    _call = function(lambda x, exponent: x**exponent)
+    _inverse = function(lambda y, exponent: y ** (1 / exponent))
+    log_abs_det_jacobian = slope(lambda x, y, exponent: (exponent * y / x).abs().log())
 
     def forward_shape(self, shape: Any) -> tuple[int, ...]:
         return _broadcast(shape, self.exponent)
@@ -87,15 +74,14 @@ class SigmoidTransform(Transform):
     codomain = constraints.unit_interval
     sign = 1
 
-    def _call(self, x: Tensor) -> Tensor:
-        return sigmoid(x)
+    _call = function(lambda x: sigmoid(x))
 
-    def _inverse(self, y: Tensor) -> Tensor:
+    @function
+    def _inverse(y: Any) -> Tensor:
         y = y.clamp(min=tiny(y), max=1 - eps(y) / 2)
         return y.log() - (-y).log1p()
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -softplus(x) - softplus(-x)
+    log_abs_det_jacobian = slope(lambda x, y: -softplus(x) - softplus(-x))
 
 
 class SoftplusTransform(Transform):
@@ -105,14 +91,9 @@ class SoftplusTransform(Transform):
     codomain = constraints.positive
     sign = 1
 
-    def _call(self, x: Tensor) -> Tensor:
-        return softplus(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return (-(-y).expm1()).log() + y
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -softplus(-x)
+    _call = function(lambda x: softplus(x))
+    _inverse = function(lambda y: (-(-y).expm1()).log() + y)
+    log_abs_det_jacobian = slope(lambda x, y: -softplus(-x))
 
 
 class TanhTransform(Transform):
@@ -122,14 +103,9 @@ class TanhTransform(Transform):
     codomain = constraints.interval(-1.0, 1.0)
     sign = 1
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.tanh()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.atanh()
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return log_slope_of_tanh(x)
+    _call = function(lambda x: x.tanh())
+    _inverse = function(lambda y: y.atanh())
+    log_abs_det_jacobian = slope(lambda x, y: log_slope_of_tanh(x))
 
 
 def log_slope_of_tanh(x: Tensor) -> Tensor:
@@ -142,11 +118,8 @@ class AbsTransform(Transform):
 
     codomain = constraints.positive
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.abs()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y
+    _call = function(lambda x: x.abs())
+    _inverse = function(lambda y: y)
 
 
 class AffineTransform(Transform):
@@ -161,32 +134,17 @@ class AffineTransform(Transform):
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.loc, self.scale, self._event_dim = loc, scale, event_dim
+        self.loc, self.scale = loc, scale
+        self.domain = self.codomain = constraints.independently(constraints.real, event_dim)
 
-    @property
-    def event_dim(self) -> int:
-        return self._event_dim
+    sign = attribute(lambda scale: _sign(scale))
+    _call = function(lambda x, loc, scale: loc + scale * x)
+    _inverse = function(lambda y, loc, scale: (y - loc) / scale)
 
-    @property
-    def domain(self) -> Constraint:
-        return constraints.independent(constraints.real, self._event_dim)
-
-    codomain = domain
-
-    @property
-    def sign(self) -> Any:
-        return _sign(self.scale)
-
-    def _call(self, x: Tensor) -> Tensor:
-        return self.loc + self.scale * x
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return (y - self.loc) / self.scale
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        scale = self.scale
+    @slope
+    def log_abs_det_jacobian(x: Any, y: Any, scale: Any, event_dim: Any) -> Tensor:
         log = scale.abs().log() if isinstance(scale, Tensor) else math.log(abs(scale))
-        return summed(zeros_like(x) + log, self._event_dim)
+        return summed(zeros_like(x) + log, event_dim)
 
     def forward_shape(self, shape: Any) -> tuple[int, ...]:
         return _broadcast(shape, self.loc, self.scale)
@@ -214,15 +172,7 @@ class CumulativeDistributionTransform(Transform):
         super().__init__(cache_size)
         self.distribution = distribution
 
-    @property
-    def domain(self) -> Any:
-        return self.distribution.support
-
-    def _call(self, x: Tensor) -> Tensor:
-        return self.distribution.cdf(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return self.distribution.icdf(y)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.distribution.log_prob(x)
+    domain = attribute(lambda distribution: distribution.support)
+    _call = function(lambda x, distribution: distribution.cdf(x))
+    _inverse = function(lambda y, distribution: distribution.icdf(y))
+    log_abs_det_jacobian = slope(lambda x, y, distribution: distribution.log_prob(x))

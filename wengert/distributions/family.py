@@ -9,9 +9,8 @@
         mean = quantity(lambda a, rate: a / rate)
         cdf = pointwise(lambda x, a, rate: gammainc(a, rate * x))
 
-A formula's arguments are attributes of the distribution, by their names or by the letters that
-`family` is told. Before them comes what the method was called with, made ready. One that takes
-statements to compute is a function, which `@quantity` and the others below decorate.
+A formula (`formulas.py`) may name attributes of the distribution by the letters that `family` is
+told, too; what the method was called with is made ready for it.
 
 Divergences (`kl.py`) ask some families for two more: `_mean_log()`, E[log x], and
 `_log_mean_exp(t)`, log E[exp(-t x)] for t > 0.
@@ -22,27 +21,26 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import InitVar, field
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    NamedTuple,
-    Protocol,
-    TypeVar,
-    dataclass_transform,
-)
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
 from wengert.distributions import constraints
 from wengert.distributions.distribution import Distribution, broadcast_all, lazy, uniforms
+from wengert.distributions.formulas import (
+    Expression,
+    OfTensor,
+    OfValue,
+    Quantities,
+    attribute,
+    define,
+    formula,
+    state,
+)
 from wengert.distributions.transformed import TransformedDistribution
 from wengert.distributions.transforms import ComposeTransform, Transform
 from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
 
 D = TypeVar("D", bound=Distribution)
-Expression = Callable[..., Tensor]
-Quantities = Callable[[Any], list[Any]]
 
 # ---- parameters ------------------------------------------------------------------------------
 
@@ -64,25 +62,6 @@ Dependent = Annotated[Parameter, constraints.dependent]
 # ---- formulas --------------------------------------------------------------------------------
 
 
-class Formula(NamedTuple):
-    """An expression in some `arguments` and in quantities, which its other arguments name."""
-
-    expression: Expression
-    arguments: int
-    build: Callable[[Quantities], Any]
-
-    def member(self, letters: dict[str, str]) -> Any:
-        """The property or the method that it becomes."""
-        names = list(inspect.signature(self.expression).parameters)[self.arguments :]
-        attributes = [letters.get(name, name) for name in names]
-        return self.build(lambda d: [getattr(d, attribute) for attribute in attributes])
-
-
-def _formula(*parts: Any) -> Any:
-    """A formula, which the type checker takes for the member that it becomes."""
-    return Formula(*parts)
-
-
 class Property(Protocol):
     def __get__(self, instance: Any, owner: Any = None) -> Tensor: ...
 
@@ -91,52 +70,44 @@ class Closed(Protocol):
     def __call__(self) -> Tensor: ...
 
 
-class OfValue(Protocol):
-    def __call__(self, value: Any) -> Tensor: ...
-
-
-class OfTensor(Protocol):
-    def __call__(self, x: Tensor, /) -> Tensor: ...
-
-
 class OfShape(Protocol):
     def __call__(self, sample_shape: Any = ()) -> Tensor: ...
 
 
 def quantity(f: Expression) -> Property:
-    """A property: the mean, the mode, the variance."""
-    return _formula(f, 0, lambda of: property(lambda self: f(*of(self))))
+    """The mean, the mode, the variance."""
+    return attribute(f)
 
 
 def region(f: Callable[..., Any], is_discrete: bool = False, event_dim: int = 0) -> Any:
     """The support, where it depends on parameters."""
     kind = constraints.dependent_property(is_discrete=is_discrete, event_dim=event_dim)
-    return _formula(f, 0, lambda of: kind(lambda self: f(*of(self))))
+    return formula(f, 0, lambda of: kind(lambda self: f(*of(self))))
 
 
 def expectation(f: Expression) -> Closed:
     """A method without arguments: the entropy."""
-    return _formula(f, 0, lambda of: lambda self: f(*of(self)))
+    return formula(f, 0, lambda of: lambda self: f(*of(self)))
 
 
 def pointwise(f: Expression) -> OfValue:
     """A method of a value, checked to lie in the support: log_prob, cdf."""
-    return _formula(f, 1, lambda of: lambda self, value: f(self._value(value), *of(self)))
+    return formula(f, 1, lambda of: lambda self, value: f(self._value(value), *of(self)))
 
 
 def quantile(f: Expression) -> OfValue:
     """A method of a probability, checked to be one: icdf."""
-    return _formula(f, 1, lambda of: lambda self, value: f(self._probability(value), *of(self)))
+    return formula(f, 1, lambda of: lambda self, value: f(self._probability(value), *of(self)))
 
 
 def pathwise(f: Expression) -> OfShape:
     """A method of the shape of all that is drawn, differentiable in the parameters: rsample."""
-    return _formula(f, 1, lambda of: _sampler(f, of))
+    return formula(f, 1, lambda of: _sampler(f, of))
 
 
 def draw(f: Expression) -> OfShape:
     """A method of that shape, without history: sample, where there is no rsample."""
-    return _formula(f, 1, lambda of: no_grad(_sampler(f, of)))
+    return formula(f, 1, lambda of: no_grad(_sampler(f, of)))
 
 
 def _sampler(f: Expression, of: Quantities) -> Expression:
@@ -145,22 +116,16 @@ def _sampler(f: Expression, of: Quantities) -> Expression:
 
 def made_of(f: Callable[..., tuple[Distribution, list[Transform]]]) -> Any:
     """The base and the transforms of a `Transformed`."""
-    return _formula(f, 0, lambda of: lambda self: f(*of(self)))
+    return formula(f, 0, lambda of: lambda self: f(*of(self)))
 
 
-def natural(f: Callable[..., tuple[Tensor, ...]]) -> Any:
-    """The natural parameters of an `ExponentialFamily`."""
-    return _formula(f, 0, lambda of: property(lambda self: f(*of(self))))
+natural = attribute
+"""The natural parameters of an `ExponentialFamily`."""
 
 
 def normalizer(f: Expression) -> Any:
     """Its log-normalizer, of natural parameters alone."""
     return staticmethod(f)
-
-
-def function(f: Expression) -> OfTensor:
-    """A method of a tensor, taken as it is: a part of other formulas."""
-    return _formula(f, 1, lambda of: lambda self, x: f(x, *of(self)))
 
 
 # ---- the class -------------------------------------------------------------------------------
@@ -182,23 +147,12 @@ def family(**letters: str) -> Callable[[type[D]], type[D]]:
         }
         if parameters:
             cls.arg_constraints = parameters
-            _define(cls, "__init__", _constructor(tuple(parameters)))
-        for name, formula in list(vars(cls).items()):
-            if isinstance(formula, Formula):
-                member = formula.member(letters)
-                member.__doc__ = formula.expression.__doc__
-                _define(cls, name, member)
+            define(cls, "__init__", _constructor(tuple(parameters)))
+        state(cls, letters)
         cls.has_rsample = cls.rsample is not Distribution.rsample
         return cls
 
     return stated
-
-
-def _define(cls: type, name: str, member: Any) -> None:
-    if not isinstance(member, property):
-        member.__name__, member.__module__ = name, cls.__module__
-        member.__qualname__ = f"{cls.__qualname__}.{name}"
-    setattr(cls, name, member)
 
 
 def _constructor(parameters: tuple[str, ...]) -> Callable[..., None]:

@@ -29,7 +29,6 @@ from wengert.distributions.family import (
     Transformed,
     expectation,
     family,
-    function,
     made_of,
     natural,
     normalizer,
@@ -38,6 +37,7 @@ from wengert.distributions.family import (
     quantile,
     quantity,
 )
+from wengert.distributions.formulas import function
 from wengert.distributions.location import LocationScale
 from wengert.functions.arguments import constant
 from wengert.functions.choosing import where

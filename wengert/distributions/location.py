@@ -11,7 +11,6 @@ from wengert.distributions.elementwise_transforms import AbsTransform, AffineTra
 from wengert.distributions.exp_family import ExponentialFamily
 from wengert.distributions.family import (
     Dependent,
-    OfTensor,
     Positive,
     Quantiles,
     Real,
@@ -19,7 +18,6 @@ from wengert.distributions.family import (
     Transformed,
     expectation,
     family,
-    function,
     made_of,
     natural,
     normalizer,
@@ -29,6 +27,7 @@ from wengert.distributions.family import (
     quantity,
     region,
 )
+from wengert.distributions.formulas import OfTensor, function
 from wengert.distributions.transform import Transform
 from wengert.functions.creation import full_like, ones_like, zeros_like
 from wengert.functions.elementary import lgamma

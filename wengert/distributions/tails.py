@@ -21,7 +21,6 @@ from wengert.distributions.family import (
     Transformed,
     expectation,
     family,
-    function,
     made_of,
     pathwise,
     pointwise,
@@ -29,6 +28,7 @@ from wengert.distributions.family import (
     quantity,
     region,
 )
+from wengert.distributions.formulas import function
 from wengert.distributions.location import Cauchy, Exponential, Uniform
 from wengert.distributions.transform import Transform
 from wengert.functions.choosing import where

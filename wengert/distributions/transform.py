@@ -6,11 +6,12 @@ from typing import Any, Self
 
 from wengert.distributions import constraints
 from wengert.distributions.constraints import Constraint
+from wengert.distributions.formulas import Stated, attribute, function, slope
 from wengert.functions.comparison import equal
 from wengert.tensor import Tensor
 
 
-class Transform:
+class Transform(Stated):
     """A differentiable function of tensors; a bijective one has an inverse.
 
     A subclass defines `_call(x)` and, as far as they exist, `_inverse(y)`,
@@ -144,37 +145,17 @@ class _InverseTransform(Transform):
         super().__init__()
         self._inv = transform
 
-    @property
-    def domain(self) -> Constraint:
-        return self._inv.codomain
-
-    @property
-    def codomain(self) -> Constraint:
-        return self._inv.domain
-
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return self._inv.bijective
-
-    @property
-    def inv(self) -> Transform:
-        return self._inv
-
-    @property
-    def sign(self) -> Any:
-        return self._inv.sign
+    domain = attribute(lambda _inv: _inv.codomain)
+    codomain = attribute(lambda _inv: _inv.domain)
+    bijective = attribute(lambda _inv: _inv.bijective)
+    inv = attribute(lambda _inv: _inv)
+    sign = attribute(lambda _inv: _inv.sign)
+    _call = function(lambda x, _inv: _inv._inv_call(x))
+    _inverse = function(lambda y, _inv: _inv(y))
+    log_abs_det_jacobian = slope(lambda x, y, _inv: -_inv.log_abs_det_jacobian(y, x))
 
     def with_cache(self, cache_size: int = 1) -> Any:
         return self._inv.with_cache(cache_size).inv
-
-    def _call(self, x: Tensor) -> Tensor:
-        return self._inv._inv_call(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return self._inv(y)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -self._inv.log_abs_det_jacobian(y, x)
 
     def forward_shape(self, shape: Any) -> tuple[int, ...]:
         return self._inv.inverse_shape(shape)

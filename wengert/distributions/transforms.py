@@ -37,6 +37,7 @@ from wengert.distributions.elementwise_transforms import PowerTransform as Power
 from wengert.distributions.elementwise_transforms import SigmoidTransform as SigmoidTransform
 from wengert.distributions.elementwise_transforms import SoftplusTransform as SoftplusTransform
 from wengert.distributions.elementwise_transforms import TanhTransform as TanhTransform
+from wengert.distributions.formulas import attribute, function, slope
 from wengert.distributions.transform import Transform as Transform
 from wengert.distributions.transform import _InverseTransform as _InverseTransform
 from wengert.distributions.vector_transforms import CorrCholeskyTransform as CorrCholeskyTransform
@@ -78,14 +79,9 @@ class ReshapeTransform(Transform):
             raise ValueError(f"expected a shape that ends with {shape}, got {tuple(x)}")
         return tuple(batch)
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.reshape(self.forward_shape(x.shape))
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.reshape(self.inverse_shape(y.shape))
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return summed(zeros_like(x), len(self.in_shape))
+    _call = function(lambda x, forward_shape: x.reshape(forward_shape(x.shape)))
+    _inverse = function(lambda y, inverse_shape: y.reshape(inverse_shape(y.shape)))
+    log_abs_det_jacobian = slope(lambda x, y, in_shape: summed(zeros_like(x), len(in_shape)))
 
     def forward_shape(self, shape: Any) -> tuple[int, ...]:
         return (*self._batch(shape, self.in_shape), *self.out_shape)
@@ -113,15 +109,9 @@ class IndependentTransform(Transform):
         self.domain = constraints.independent(base_transform.domain, n)
         self.codomain = constraints.independent(base_transform.codomain, n)
 
-    @property
-    def sign(self) -> Any:
-        return self.base_transform.sign
-
-    def _call(self, x: Tensor) -> Tensor:
-        return self.base_transform(x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return self.base_transform.inv(y)
+    sign = attribute(lambda base_transform: base_transform.sign)
+    _call = function(lambda x, base_transform: base_transform(x))
+    _inverse = function(lambda y, base_transform: base_transform.inv(y))
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         determinant = self.base_transform.log_abs_det_jacobian(x, y)
@@ -173,9 +163,7 @@ class ComposeTransform(Transform):
         last = self.parts[-1].codomain
         return constraints.independently(last, self._ranks()[1] - last.event_dim)
 
-    @property
-    def sign(self) -> Any:
-        return math.prod([part.sign for part in self.parts])
+    sign = attribute(lambda parts: math.prod([part.sign for part in parts]))
 
     def _call(self, x: Tensor) -> Tensor:
         for part in self.parts:

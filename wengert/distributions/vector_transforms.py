@@ -10,6 +10,7 @@ import numpy as np
 from wengert.distributions import constraints
 from wengert.distributions.distribution import eps, softplus, tiny
 from wengert.distributions.elementwise_transforms import log_slope_of_tanh
+from wengert.distributions.formulas import function
 from wengert.distributions.transform import Transform
 from wengert.functions.creation import as_tensor, full_like, zeros_like
 from wengert.functions.decompositions import cholesky
@@ -27,11 +28,8 @@ class SoftmaxTransform(Transform):
     domain = constraints.real_vector
     codomain = constraints.simplex
 
-    def _call(self, x: Tensor) -> Tensor:
-        return softmax(x, -1)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
+    _call = function(lambda x: softmax(x, -1))
+    _inverse = function(lambda y: y.log())
 
 
 class StickBreakingTransform(Transform):
@@ -91,11 +89,8 @@ class LowerCholeskyTransform(Transform):
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
 
-    def _call(self, x: Tensor) -> Tensor:
-        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+    _call = function(lambda x: x.tril(-1) + x.diagonal(0, -2, -1).exp().diag_embed())
+    _inverse = function(lambda y: y.tril(-1) + y.diagonal(0, -2, -1).log().diag_embed())
 
 
 class PositiveDefiniteTransform(Transform):
@@ -104,12 +99,12 @@ class PositiveDefiniteTransform(Transform):
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.positive_definite
 
-    def _call(self, x: Tensor) -> Tensor:
+    @function
+    def _call(x: Any) -> Tensor:
         factor = LowerCholeskyTransform()(x)
         return factor @ factor.mT
 
-    def _inverse(self, y: Tensor) -> Tensor:
-        return LowerCholeskyTransform().inv(cholesky(y))
+    _inverse = function(lambda y: LowerCholeskyTransform().inv(cholesky(y)))
 
 
 class CorrCholeskyTransform(Transform):
