@@ -171,7 +171,12 @@ CALLS[convolution.convolution_weight] = [
 ]
 CALLS[convolution._each_channel] = [tuple(arrays(1, *BATCH))]
 LINE, PLANES = arrays(1, 2, 3, 11)[0], arrays(1, 2, 3, 7, 6)[0]
-POOLED = [(LINE, ((3,), (2,), (1,), (1,), (6,))), (PLANES, ((2, 3), ONE, (0, 1), ONE, (6, 6)))]
+ROOM = ((2, 2, 3), (1, 2, 1), (1, 0, 1), (2, 1, 1), (3, 2, 4))
+POOLED = [
+    (LINE, ((3,), (2,), (1,), (1,), (6,))),
+    (PLANES, ((2, 3), ONE, (0, 1), ONE, (6, 6))),
+    (*arrays(1, 2, 1, 3, 4, 4), ROOM),
+]
 for function in (convolution.max_pool, convolution.sum_pool):
     CALLS[function] = [(x, *windows) for x, windows in POOLED]
 POOLS = [(convolution.max_pool(x, *windows), x, windows) for x, windows in POOLED]

@@ -84,16 +84,23 @@ def _inner(spatial: Sizes, padding: Sizes) -> tuple[Any, ...]:
     return (Ellipsis, *(slice(p, p + s) for p, s in zip(padding, spatial, strict=True)))
 
 
-def planes(x: Any, n: int) -> Any:
-    """Rows and columns, or lines as one row each, behind one dimension for all others."""
-    return x.reshape(-1, *_two(x.shape[x.ndim - n :]))
+@functools.lru_cache(64)
+def places(spatial: Sizes, *windows: Sizes) -> Any:
+    """Where windows lie in dimensions that are one: a line for each of them, -1 in the border."""
+    kernel, out, n = windows[0], windows[-1], len(spatial)
+    flat: Any = 0
+    inside: Any = True
+    for axis, (size, k, s, p, d, o) in enumerate(zip(spatial, *windows, strict=True)):
+        at = np.arange(o)[:, None] * s - p + np.arange(k) * d
+        at = at.reshape(*(1,) * axis, o, *(1,) * (n - 1), k, *(1,) * (n - 1 - axis))
+        flat = flat * size + at
+        inside = inside & (at >= 0) & (at < size)
+    return np.where(inside, flat, -1).reshape(math.prod(out), math.prod(kernel))
 
 
-@functools.lru_cache(256)
-def numbers(kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
-    """One line each, of rows and of columns."""
-    lines = zip((kernel, stride, padding, dilation), (1, 1, 0, 1), strict=True)
-    return np.array([(*(one,) * (2 - len(line)), *line) for line, one in lines])
+def lines(x: Any, spatial: Sizes) -> Any:
+    """The last dimensions as one, and all others as one."""
+    return x.reshape(-1, math.prod(spatial))
 
 
 _FEW = 1 << 13
@@ -106,62 +113,40 @@ def _columns(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes, 
     if all(k == 1 for k in kernel) and x.shape[2:] == out:
         return x.reshape(n, groups, c // groups, math.prod(x.shape[2:]))
     columns: Any = np.empty((n, c, *kernel, *out), x.dtype)
-    if _are_few(columns, kernel) and _fit(x.shape[2:], kernel, stride, dilation, out):
-        windows = numbers(kernel, stride, (0,) * len(kernel), dilation)
-        _note_windows(planes(x, len(kernel)), windows, _by_places(columns, n * c, kernel, out))
+    if (inside := _few_places(columns, x.shape[2:], kernel, stride, dilation, out)) is not None:
+        _note_windows(lines(x, x.shape[2:]), inside, columns.reshape(n * c, *inside.T.shape))
     else:
         for place, window in _offsets(kernel, stride, dilation, out):
             columns[(slice(None), slice(None), *place)] = x[window]
     return columns.reshape(n, groups, c // groups * math.prod(kernel), math.prod(out))
 
 
-def _are_few(columns: Any, kernel: Sizes) -> bool:
-    several = len(kernel) < 3 and math.prod(kernel) > 3
-    return several and 0 < columns.size <= _FEW and loopable(columns)
-
-
-def _fit(sizes: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes) -> bool:
-    """Whether all windows lie within arrays of these sizes: a loop looks at no index."""
-    lines = zip(sizes, kernel, stride, dilation, out, strict=True)
-    return all(s > 0 < d and (o - 1) * s + (k - 1) * d < n for n, k, s, d, o in lines)
-
-
-def _two(sizes: Sizes) -> Sizes:
-    """Two sizes: the first is 1 if there is one."""
-    return (*(1,) * (2 - len(sizes)), *sizes)
-
-
-def _by_places(columns: Any, lines: int, kernel: Sizes, out: Sizes) -> Any:
-    """Columns by rows and columns of the window, and of the places that it takes."""
-    return columns.reshape(lines, *_two(kernel), *_two(out), -1)
+def _few_places(
+    columns: Any, spatial: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes
+) -> Any:
+    """The places of windows that lie within arrays, if a loop moves their few numbers."""
+    if math.prod(kernel) < 4 or not 0 < columns.size <= _FEW or not loopable(columns):
+        return None
+    inside = places(spatial, kernel, stride, (0,) * len(kernel), dilation, out)
+    return inside if inside.min() >= 0 else None
 
 
 @exact_loops
-def _note_windows(x, windows, columns):
-    lines, rows, places, down, along, _ = columns.shape
-    for i in range(lines):
-        for r in range(rows):
-            for s in range(places):
-                for a in range(down):
-                    row = a * windows[1, 0] + r * windows[3, 0]
-                    for b in range(along):
-                        column = b * windows[1, 1] + s * windows[3, 1]
-                        columns[i, r, s, a, b, 0] = x[i, row, column]
+def _note_windows(x, places, columns):
+    for i in range(len(columns)):
+        for k in range(columns.shape[1]):
+            for w in range(columns.shape[2]):
+                columns[i, k, w] = x[i, places[w, k]]
 
 
 @loops
-def _add_windows(columns, windows, x):
+def _add_windows(columns, places, x):
     """Columns added to where `_note_windows` takes them from, of several samples side by side."""
-    lines, rows, places, down, along, samples = columns.shape
-    for i in range(lines):
-        for r in range(rows):
-            for s in range(places):
-                for a in range(down):
-                    row = a * windows[1, 0] + r * windows[3, 0]
-                    for b in range(along):
-                        column = b * windows[1, 1] + s * windows[3, 1]
-                        for k in range(samples):
-                            x[i, row, column, k] += columns[i, r, s, a, b, k]
+    for i in range(len(columns)):
+        for k in range(columns.shape[1]):
+            for w in range(columns.shape[2]):
+                for s in range(columns.shape[3]):
+                    x[i, places[w, k], s] += columns[i, k, w, s]
 
 
 def _blocks(samples: int, numbers_each: int) -> Any:
@@ -282,10 +267,9 @@ def convolution_input(
         columns = np.matmul(matrix, turned.reshape(groups, o // groups, -1))
         columns = columns.reshape(channels, *kernel, *out, -1)
         target = np.zeros((channels, *spatial, turned.shape[-1]), g.dtype)
-        if _are_few(columns, kernel) and _fit(spatial, kernel, stride, dilation, out):
-            windows = numbers(kernel, stride, (0,) * len(kernel), dilation)
-            places = _by_places(columns, channels, kernel, out)
-            _add_windows(places, windows, target.reshape(channels, *_two(spatial), -1))
+        if (inside := _few_places(columns, spatial, kernel, stride, dilation, out)) is not None:
+            whole = target.reshape(channels, math.prod(spatial), -1)
+            _add_windows(columns.reshape(channels, *inside.T.shape, -1), inside, whole)
         else:
             for place, window in _offsets(kernel, stride, dilation, out):
                 target[(slice(None), *window[1:])] += columns[(slice(None), *place)]

@@ -18,36 +18,39 @@ from wengert.rules.ways import way
 Sizes = tuple[int, ...]
 _FEW = 1 << 12
 """So many numbers one loop goes through faster; of so many twice, for a derivative."""
+_TERMS = 1 << 17
+"""Of so many terms it is noted where they lie."""
 
 
 def _are_few(x: Any, kernel: Sizes, few: int = _FEW) -> bool:
-    return len(kernel) < 3 and 0 < x.size <= few and loopable(x)
+    return 0 < x.size <= few and x.size * math.prod(kernel) <= _TERMS and loopable(x)
 
 
 @way(c.max_pool, lambda x, kernel, *_, **__: _are_few(x, kernel))
 def _max_pool(
     x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
 ) -> Any:
-    n = len(kernel)
-    y = np.empty((*x.shape[: x.ndim - n], *out), x.dtype)
-    windows = c.numbers(kernel, stride, padding, dilation)
-    _note_largest(c.planes(x, n), windows, -math.inf, c.planes(y, n))
+    return _reduced(_note_largest, x, kernel, stride, padding, dilation, out)
+
+
+def _reduced(loop: Any, x: Any, *windows: Sizes) -> Any:
+    """What a loop makes of the numbers of each window."""
+    kernel, out = windows[0], windows[-1]
+    before, spatial = x.shape[: -len(kernel)], x.shape[-len(kernel) :]
+    y = np.empty((*before, *out), x.dtype)
+    loop(c.lines(x, spatial), c.places(spatial, *windows), c.lines(y, out))
     return y
 
 
 @exact_loops
-def _note_largest(x, windows, lowest, out):
+def _note_largest(x, places, out):
     for i in range(len(x)):
-        for a in range(out.shape[1]):
-            for b in range(out.shape[2]):
-                largest = x.dtype.type(lowest)
-                for r in range(windows[0, 0]):
-                    row = a * windows[1, 0] - windows[2, 0] + r * windows[3, 0]
-                    for s in range(windows[0, 1]):
-                        column = b * windows[1, 1] - windows[2, 1] + s * windows[3, 1]
-                        if 0 <= row < x.shape[1] and 0 <= column < x.shape[2]:
-                            largest = np.maximum(largest, x[i, row, column])
-                out[i, a, b] = largest
+        for w in range(len(places)):
+            largest = x.dtype.type(-math.inf)
+            for k in range(places.shape[1]):
+                if places[w, k] >= 0:
+                    largest = np.maximum(largest, x[i, places[w, k]])
+            out[i, w] = largest
 
 
 @way(
@@ -60,61 +63,53 @@ def _max_spread(
     g: Any, condition: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes,
     dilation: Sizes, out: Sizes,
 ) -> Any:  # fmt: skip
-    n = len(kernel)
-    result = np.zeros(condition.shape, g.dtype)
-    windows = c.numbers(kernel, stride, padding, dilation)
-    planes = c.planes(g, n), c.planes(condition, n)
-    _spread_to_largest(*planes, windows, -math.inf, c.planes(result, n))
+    windows = kernel, stride, padding, dilation, out
+    return _spread(_spread_to_largest, g, condition.shape, [condition], *windows)
+
+
+def _spread(loop: Any, g: Any, shape: Sizes, beside: list[Any], *windows: Sizes) -> Any:
+    """What a loop adds of `g` to the numbers of each window."""
+    spatial, result = shape[-len(windows[0]) :], np.zeros(shape, g.dtype)
+    x = [c.lines(x, spatial) for x in (*beside, result)]
+    loop(c.lines(g, windows[-1]), *x[:-1], c.places(spatial, *windows), x[-1])
     return result
 
 
 @loops
-def _spread_to_largest(g, x, windows, lowest, out):
+def _spread_to_largest(g, x, places, out):
     for i in range(len(x)):
-        for a in range(g.shape[1]):
-            for b in range(g.shape[2]):
-                largest = x.dtype.type(lowest)
-                place = -1
-                for r in range(windows[0, 0]):
-                    row = a * windows[1, 0] - windows[2, 0] + r * windows[3, 0]
-                    for s in range(windows[0, 1]):
-                        column = b * windows[1, 1] - windows[2, 1] + s * windows[3, 1]
-                        if 0 <= row < x.shape[1] and 0 <= column < x.shape[2]:
-                            # Chosen, not branched to, which a processor would often mispredict.
-                            value = x[i, row, column]
-                            here = row * x.shape[2] + column
-                            unless = here if largest == largest else place
-                            place = here if place < 0 else here if value > largest else place
-                            place = unless if value != value else place
-                            largest = np.maximum(largest, value)
-                if place >= 0:
-                    out[i, place // x.shape[2], place % x.shape[2]] += g[i, a, b]
+        for w in range(len(places)):
+            largest = x.dtype.type(-math.inf)
+            place = -1
+            for k in range(places.shape[1]):
+                here = places[w, k]
+                if here >= 0:
+                    # Chosen, not branched to, which a processor would often mispredict.
+                    value = x[i, here]
+                    unless = here if largest == largest else place
+                    place = here if place < 0 else here if value > largest else place
+                    place = unless if value != value else place
+                    largest = np.maximum(largest, value)
+            if place >= 0:
+                out[i, place] += g[i, w]
 
 
 @way(c.sum_pool, lambda x, kernel, *_, **__: _are_few(x, kernel))
 def _sum_pool(
     x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
 ) -> Any:
-    n = len(kernel)
-    y = np.empty((*x.shape[: x.ndim - n], *out), x.dtype)
-    windows = c.numbers(kernel, stride, padding, dilation)
-    _add_windows(c.planes(x, n), windows, c.planes(y, n))
-    return y
+    return _reduced(_add_windows, x, kernel, stride, padding, dilation, out)
 
 
 @loops
-def _add_windows(x, windows, out):
+def _add_windows(x, places, out):
     for i in range(len(x)):
-        for a in range(out.shape[1]):
-            for b in range(out.shape[2]):
-                total = x.dtype.type(0)
-                for r in range(windows[0, 0]):
-                    row = a * windows[1, 0] - windows[2, 0] + r * windows[3, 0]
-                    for s in range(windows[0, 1]):
-                        column = b * windows[1, 1] - windows[2, 1] + s * windows[3, 1]
-                        if 0 <= row < x.shape[1] and 0 <= column < x.shape[2]:
-                            total += x[i, row, column]
-                out[i, a, b] = total
+        for w in range(len(places)):
+            total = x.dtype.type(0)
+            for k in range(places.shape[1]):
+                if places[w, k] >= 0:
+                    total += x[i, places[w, k]]
+            out[i, w] = total
 
 
 @way(c.sum_spread, lambda g, x_shape, kernel, *_, **__: _are_few(g, kernel))
@@ -122,21 +117,13 @@ def _sum_spread(
     g: Any, x_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
     out: Sizes,
 ) -> Any:  # fmt: skip
-    n = len(kernel)
-    result = np.zeros(x_shape, g.dtype)
-    windows = c.numbers(kernel, stride, padding, dilation)
-    _add_to_windows(c.planes(g, n), windows, c.planes(result, n))
-    return result
+    return _spread(_add_to_windows, g, x_shape, [], kernel, stride, padding, dilation, out)
 
 
 @loops
-def _add_to_windows(g, windows, out):
+def _add_to_windows(g, places, out):
     for i in range(len(g)):
-        for a in range(g.shape[1]):
-            for b in range(g.shape[2]):
-                for r in range(windows[0, 0]):
-                    row = a * windows[1, 0] - windows[2, 0] + r * windows[3, 0]
-                    for s in range(windows[0, 1]):
-                        column = b * windows[1, 1] - windows[2, 1] + s * windows[3, 1]
-                        if 0 <= row < out.shape[1] and 0 <= column < out.shape[2]:
-                            out[i, row, column] += g[i, a, b]
+        for w in range(len(places)):
+            for k in range(places.shape[1]):
+                if places[w, k] >= 0:
+                    out[i, places[w, k]] += g[i, w]
