@@ -31,6 +31,23 @@ from wengert.rules import indexing, products, reductions, shapes
 means, pattern = Dependence.means, Dependence.pattern
 
 
+def names(*functions: Any) -> Any:
+    """A decorator: what the results of functions depend on, `(origins, *args, **kwargs) -> ids`.
+
+    The values are those that the functions themselves give; several results have the same names.
+    """
+
+    def note(ids: Any) -> Any:
+        def meaning(function: Any, origins: Dependence, *args: Any, **kwargs: Any) -> Any:
+            value = function(*values_of(args), **values_of(kwargs))
+            return each_dependent(origins, value, ids(origins, *args, **kwargs))
+
+        pattern(*functions)(meaning)
+        return ids
+
+    return note
+
+
 @pattern(
     np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze,
     np.expand_dims, np.broadcast_to, np.flip, np.fliplr, np.flipud, np.roll, np.rot90, np.tril,
@@ -57,16 +74,16 @@ def _scaled(value: Any) -> tuple[int, ...]:
     return tuple(s // value.itemsize * 8 for s in value.strides)
 
 
-@pattern(
+@names(
     np.floor, np.ceil, np.trunc, np.rint, np.round, np.around, np.fix, np.zeros_like,
     np.ones_like, np.empty_like, np.spacing, np.floor_divide, indexing.zeroed, np.argsort,
     np.argmax, np.argmin, np.nonzero, np.argwhere, np.searchsorted, np.digitize, np.isclose,
     np.count_nonzero, np.all, np.any, np.argpartition, np.isin, np.linalg.matrix_rank,
     np.logical_and.reduce, np.logical_or.reduce, c.max_places,
 )  # fmt: skip
-def _step(function: Any, origins: Dependence, *args: Any, **kwargs: Any) -> Any:
-    """A function that is constant almost everywhere, or returns other numbers of the same shape."""
-    return each_dependent(origins, function(*values_of(args), **values_of(kwargs)), 0)
+def _step(origins: Dependence, *args: Any, **kwargs: Any) -> Any:
+    """Of functions that are constant almost everywhere, or return others of the same shape."""
+    return 0
 
 
 @pattern(
@@ -78,33 +95,11 @@ def _fact(function: Any, origins: Dependence, *args: Any, **kwargs: Any) -> Any:
     return function(*values_of(args), **values_of(kwargs))
 
 
-@means(np.sign)
-def _sign(origins: Dependence, x: Any, **kwargs: Any) -> Any:
-    """A step; of complex numbers, a turn."""
-    ids = x.ids if x.dtype.kind == "c" else 0
-    return dependent(origins, np.sign(x.value, **kwargs), ids)
-
-
-@means(np.full_like)
-def _full_like(origins: Dependence, a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
-    value = np.full_like(values_of(a), values_of(fill_value), *args, **kwargs)
-    return dependent(origins, value, ids_of(fill_value))
-
-
-@means(shapes.astype)
-def _astype(origins: Dependence, x: Any, dtype: Any) -> Any:
-    return dependent(origins, shapes.astype(x.value, dtype), x.ids)
-
-
-@means(shapes.real_pairs)
-def _real_pairs(origins: Dependence, x: Any) -> Any:
-    return dependent(origins, shapes.real_pairs(x.value), x.ids[..., None])
-
-
-@means(shapes.complex_of_pairs)
-def _complex_of_pairs(origins: Dependence, x: Any) -> Any:
-    ids = origins.either(x.ids[..., 0], x.ids[..., 1])
-    return dependent(origins, shapes.complex_of_pairs(x.value), ids)
+names(np.sign)(lambda origins, x, **_: x.ids if x.dtype.kind == "c" else 0)  # a step, or a turn
+names(np.full_like)(lambda origins, a, fill_value, *_, **__: ids_of(fill_value))
+names(shapes.astype)(lambda origins, x, dtype: x.ids)
+names(shapes.real_pairs)(lambda origins, x: x.ids[..., None])
+names(shapes.complex_of_pairs)(lambda origins, x: origins.either(x.ids[..., 0], x.ids[..., 1]))
 
 
 @means(shapes.as_strided)
@@ -131,24 +126,21 @@ def _passes(x: Any) -> Any:
     return np.ones(np.shape(x), bool)
 
 
-@means(np.multiply)
+@names(np.multiply)
 def _multiply(origins: Dependence, a: Any, b: Any, **kwargs: Any) -> Any:
     if not (constant(a) or constant(b)):
-        return origins.elementwise(np.multiply, (a, b), kwargs)
-    value = np.multiply(values_of(a), values_of(b), **kwargs)
+        return origins.either(ids_of(a), ids_of(b))
     one, other = (a, b) if constant(a) else (b, a)
-    return dependent(origins, value, np.where(_passes(one), other.ids, 0))
+    return np.where(_passes(one), other.ids, 0)
 
 
-@means(np.where)
+@names(np.where)
 def _where(origins: Dependence, condition: Any, *choices: Any) -> Any:
     """One of two; either, if the choice was computed from the inputs."""
-    value = np.where(values_of(condition), *values_of(choices))
     if not choices:
-        return each_dependent(origins, value, 0)
+        return 0
     a, b = map(ids_of, choices)
-    chosen = np.where(condition, a, b) if constant(condition) else origins.either(a, b)
-    return dependent(origins, value, chosen)
+    return np.where(condition, a, b) if constant(condition) else origins.either(a, b)
 
 
 def _nested_ids(arrays: Any) -> Any:
@@ -165,22 +157,18 @@ def _join(function: Any, origins: Dependence, arrays: Any, *args: Any, **kwargs:
     return dependent(origins, value, ids)
 
 
-@means(c.pad_with)
+@names(c.pad_with)
 def _pad_with(origins: Dependence, x: Any, before: Any, after: Any, value: Any) -> Any:
-    numbers = c.pad_with(values_of(x), before, after, values_of(value))
     ids = c.pad_with(ids_of(x), before, after, 0)
-    if type(value) is DependentArray:
-        edge = c.pad_with(np.zeros(ids_of(x).shape, np.int64), before, after, 1) == 1
-        ids = np.where(edge, value.ids, ids)
-    return dependent(origins, numbers, ids)
+    if constant(value):
+        return ids
+    edge = c.pad_with(np.zeros(ids_of(x).shape, np.int64), before, after, 1) == 1
+    return np.where(edge, value.ids, ids)
 
 
-@means(indexing.put)
+@names(indexing.put)
 def _put(origins: Dependence, x: Any, index: Any, value: Any) -> Any:
-    index = values_of(index)
-    ids = ids_of(x).copy()
-    ids[index] = ids_of(value)
-    return dependent(origins, indexing.put(values_of(x), index, values_of(value)), ids)
+    return indexing.put(ids_of(x), values_of(index), ids_of(value))
 
 
 @means(indexing.overwritten, indexing.refilled)
@@ -309,10 +297,9 @@ def _accumulate(origins: Dependence, ufunc: Any, a: Any, axis: Any = 0, *args: A
     return _running(ufunc.accumulate, origins, a, axis, *args)
 
 
-@means(reductions.recurrence)
+@names(reductions.recurrence)
 def _recurrence(origins: Dependence, a: Any, b: Any, axis: int) -> Any:
-    value = reductions.recurrence(values_of(a), values_of(b), axis)
-    return dependent(origins, value, origins.prefixes(origins.either(ids_of(a), ids_of(b)), axis))
+    return origins.prefixes(origins.either(ids_of(a), ids_of(b)), axis)
 
 
 @pattern(
@@ -357,20 +344,20 @@ def _of_matrices(function: Any, origins: Dependence, *args: Any, **kwargs: Any) 
 # ---- products --------------------------------------------------------------------------------
 
 
-@means(np.matmul)
+@names(np.matmul)
 def _matmul(origins: Dependence, a: Any, b: Any, **kwargs: Any) -> Any:
-    value = np.matmul(values_of(a), values_of(b), **kwargs)
     left, right = ids_of(a), ids_of(b)
+    gone = (-2,) * (left.ndim == 1) + (-1,) * (right.ndim == 1)
     left = left[None] if left.ndim == 1 else left
     right = right[:, None] if right.ndim == 1 else right
     if _sieve(a, right):
-        names = _through(origins, np.reshape(a, left.shape), right)
+        whole = _through(origins, np.reshape(a, left.shape), right)
     elif _sieve(b, left):
-        names = _through(origins, np.reshape(b, right.shape).T, left.T).T
+        whole = _through(origins, np.reshape(b, right.shape).T, left.T).T
     else:
         rows = origins.along(left, (left.ndim - 1,))
-        names = origins.either(rows, origins.along(right, (right.ndim - 2,)))
-    return dependent(origins, value, np.reshape(names, np.shape(value)))
+        whole = origins.either(rows, origins.along(right, (right.ndim - 2,)))
+    return np.squeeze(whole, gone)
 
 
 _MOST_EDGES = 2**24
@@ -392,11 +379,10 @@ def _through(origins: Dependence, matrix: Any, ids: Any) -> Any:
     return origins.union(targets, ids[j].ravel(), matrix.shape[0] * n).reshape(-1, n)
 
 
-@means(products.einsum)
+@names(products.einsum)
 def _einsum(origins: Dependence, subscripts: str, operands: Any) -> Any:
-    value = products.einsum(subscripts, values_of(list(operands)))
     inputs, output = subscripts.split("->")
-    names: Any = np.zeros((), np.int64)
+    whole: Any = np.zeros((), np.int64)
     for term, x in zip(inputs.split(","), operands, strict=True):
         ids = origins.along(ids_of(x), tuple(i for i, k in enumerate(term) if k not in output))
         ids = ids.reshape([n for n, k in zip(ids.shape, term, strict=True) if k in output])
@@ -404,10 +390,10 @@ def _einsum(origins: Dependence, subscripts: str, operands: Any) -> Any:
         order = sorted(range(len(kept)), key=lambda i: output.index(kept[i]))
         ids = np.transpose(ids, order)
         sizes = iter(ids.shape)
-        names = origins.either(
-            names, ids.reshape([next(sizes) if k in kept else 1 for k in output])
+        whole = origins.either(
+            whole, ids.reshape([next(sizes) if k in kept else 1 for k in output])
         )
-    return dependent(origins, value, names)
+    return whole
 
 
 # ---- windows ---------------------------------------------------------------------------------
@@ -461,41 +447,26 @@ def _convolution_weight(
     return dependent(origins, value, names.reshape(*value.shape[:2], *(1,) * len(spatial)))
 
 
-def _pooled(origins: Dependence, ids: Any, *windows: Any) -> Any:
-    ids = c._bordered(ids, 0, *windows)
-    names: Any = np.zeros((), np.int64)
+@names(c.max_pool, c.sum_pool)
+def _pooled(origins: Dependence, x: Any, *windows: Any) -> Any:
+    ids = c._bordered(ids_of(x), 0, *windows)
+    whole: Any = np.zeros((), np.int64)
     for window in c._pieces(*windows):
-        names = origins.either(names, ids[window])
-    return names
+        whole = origins.either(whole, ids[window])
+    return whole
 
 
+names(c.max_collect)(lambda origins, h, condition, target, *w: _pooled(origins, h, *w))
+
+
+@names(c.sum_spread)
 def _unpooled(origins: Dependence, g: Any, shape: Any, *windows: Any) -> Any:
     places = c._bordered(_places(shape), 0, *windows)
     pieces = [places[window] for window in c._pieces(*windows)]
     return _added(origins, np.stack(pieces), ids_of(g), shape)
 
 
-@pattern(c.max_pool, c.sum_pool)
-def _pool(function: Any, origins: Dependence, x: Any, *windows: Any) -> Any:
-    return dependent(origins, function(x.value, *windows), _pooled(origins, x.ids, *windows))
-
-
-@means(c.max_collect)
-def _max_collect(origins: Dependence, h: Any, condition: Any, target: Any, *windows: Any) -> Any:
-    value = c.max_collect(*values_of((h, condition, target)), *windows)
-    return dependent(origins, value, _pooled(origins, ids_of(h), *windows))
-
-
-@means(c.max_spread)
-def _max_spread(origins: Dependence, g: Any, condition: Any, target: Any, *windows: Any) -> Any:
-    value = c.max_spread(*values_of((g, condition, target)), *windows)
-    return dependent(origins, value, _unpooled(origins, g, value.shape, *windows))
-
-
-@means(c.sum_spread)
-def _sum_spread(origins: Dependence, g: Any, shape: Any, *windows: Any) -> Any:
-    value = c.sum_spread(g.value, shape, *windows)
-    return dependent(origins, value, _unpooled(origins, g, shape, *windows))
+names(c.max_spread)(lambda origins, g, x, target, *w: _unpooled(origins, g, np.shape(x), *w))
 
 
 @means(np.convolve)
