@@ -30,6 +30,7 @@ class Row:
     edge: tuple[int, int] | None = None
 
 
+@dataclass(eq=False, repr=False)
 class Explanation:
     """The traces of one function at one point. Print it, or let a notebook show it.
 
@@ -39,35 +40,19 @@ class Explanation:
     each line of it is computed from, and `slopes` the derivatives by these, where they are numbers.
     """
 
-    def __init__(
-        self,
-        title: str,
-        point: str,
-        primal: list[Row],
-        tangent: list[Row],
-        adjoint: list[Row],
-        wrt: str,
-        of: str,
-        values: tuple[Any, ...],
-        derivatives: tuple[Any, ...],
-        gradient: dict[str, Any],
-        digits: int,
-        links: list[tuple[int, ...]],
-        slopes: list[tuple[float | None, ...]],
-    ) -> None:
-        self.title = title
-        self.point = point
-        self.primal = primal
-        self.tangent = tangent
-        self.adjoint = adjoint
-        self.wrt = wrt
-        self.of = of
-        self.values = values
-        self.derivatives = derivatives
-        self.gradient = gradient
-        self.digits = digits
-        self.links = links
-        self.slopes = slopes
+    title: str
+    point: str
+    primal: list[Row]
+    tangent: list[Row]
+    adjoint: list[Row]
+    wrt: str
+    of: str
+    values: tuple[Any, ...]
+    derivatives: tuple[Any, ...]
+    gradient: dict[str, Any]
+    digits: int
+    links: list[tuple[int, ...]]
+    slopes: list[tuple[float | None, ...]]
 
     # ---- as text --------------------------------------------------------------------------
 

@@ -35,26 +35,15 @@ from wengert.compile.program.operations import added, full
 from wengert.compile.program.program import Statement, Value
 
 
+@dataclass(slots=True, eq=False)
 class Target:
     """A value to store, the frame to compute it in, and where to; it may be broadcast there."""
 
-    __slots__ = ("adds", "arrays", "frame", "scatter", "value")
-
-    def __init__(
-        self,
-        value: Value,
-        frame: Frame,
-        arrays: list[Strided],
-        scatter: Statement | None = None,
-        adds: bool = False,
-    ) -> None:
-        self.value = value
-        self.frame = frame
-        self.arrays = arrays
-        # A statement whose index says where in the array the elements go.
-        self.scatter = scatter
-        # Whether the value is added to what is there.
-        self.adds = adds
+    value: Value
+    frame: Frame
+    arrays: list[Strided]
+    scatter: Statement | None = None  # whose index says where in the array the elements go
+    adds: bool = False  # to what is there
 
 
 @dataclass(frozen=True, slots=True)

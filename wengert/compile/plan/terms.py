@@ -30,27 +30,16 @@ from wengert.compile.plan.strides import Buffer, Strided
 from wengert.compile.program.again import CHEAP
 
 
+@dataclass(slots=True, eq=False)
 class Term:
     """An operation of the kernel to be: a load, a const, an index, a function, a reduction."""
 
-    __slots__ = ("args", "data", "dtype", "kind", "loops", "stage")
-
-    def __init__(
-        self,
-        kind: str,
-        data: Any,
-        args: tuple[Term, ...],
-        dtype: np.dtype,
-        loops: frozenset[int],
-        stage: int,
-    ) -> None:
-        self.kind = kind
-        self.data = data
-        self.args = args
-        self.dtype = dtype
-        self.loops = loops
-        # The first stage that it can be computed in: what needs a reduction comes after it.
-        self.stage = stage
+    kind: str
+    data: Any
+    args: tuple[Term, ...]
+    dtype: np.dtype
+    loops: frozenset[int]
+    stage: int  # the first that it can be computed in: what needs a reduction comes after it
 
 
 @dataclass(slots=True)
