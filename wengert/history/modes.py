@@ -42,7 +42,8 @@ class State(NamedTuple):
 DEFAULT = State()
 NO_GRAD = State(grad=False)
 INFERENCE = State(grad=False, inference=True)
-ORDINARY = DEFAULT, NO_GRAD, INFERENCE
+NUMPY = State(numpy_code=True)
+ORDINARY = DEFAULT, NO_GRAD, INFERENCE, NUMPY
 """States that are one object each, however they came to be."""
 
 

@@ -24,9 +24,26 @@ from typing import (
 import numpy as np
 
 from wengert import dtypes
+from wengert.compile.call.among_arrays import (
+    STANDS_IN,
+    Declined,
+    called,
+    decline,
+    is_apart,
+    saving_copies,
+    stands_in,
+)
 from wengert.compile.call.derivative import gradients_of
 from wengert.compile.call.link import NOT_ASKED, link
 from wengert.compile.call.memory import Memory, OverBudget
+from wengert.compile.call.signature import (
+    alike,
+    holds_no_memory,
+    is_numpys,
+    kind_of,
+    same_memory,
+    without_memory,
+)
 from wengert.compile.call.specialization import Failed, Specialization
 from wengert.compile.program.budget import bytes_of
 from wengert.compile.trace.arguments import (
@@ -39,7 +56,6 @@ from wengert.compile.trace.arguments import (
     tracked,
 )
 from wengert.compile.trace.arrays.ints import interval
-from wengert.compile.trace.arrays.layouts import strides_of
 from wengert.compile.trace.arrays.refusals import Postponed
 from wengert.compile.trace.capture import (
     Capture,
@@ -54,15 +70,12 @@ from wengert.compile.trace.capture import (
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.loops.pullback import pull_back
 from wengert.compile.trace.observe.loops import Unrolled
-from wengert.compile.trace.observe.objects import UNCHANGEABLE, contents
-from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.places import (
     Argument,
     Gradient,
     Place,
     Told,
-    history_of,
     is_number,
     key_of,
 )
@@ -73,7 +86,7 @@ from wengert.errors import InplaceError, ModifiedError, StateError, TracingError
 from wengert.history import modes
 from wengert.history.location import warn
 from wengert.history.surroundings import KNOWING
-from wengert.tensor import INFERENCE, Tensor
+from wengert.tensor import Tensor
 
 LIMIT = 16
 """So many specializations a function may have; further kinds of arguments run eagerly."""
@@ -190,6 +203,7 @@ class CompiledFunction(_Typed[P, R]):
         self._ints: dict[int, int] = {}  # arguments that are ints, as they were first
         self._cuts: dict[Any, set[int]] = {}  # of ints that decide something, by place
         self._unrolled: dict[Any, int] = {}  # how many steps of the user's loops are traced
+        self._declined = False  # whether it runs eagerly where it is given stand-ins
         self._full = False  # whether it was compiled as often as it may be
         self._closed: set[bool] = set()  # whether no entry is missing: for special modes, and not
         self._last: Specialization | None = None
@@ -341,16 +355,19 @@ class CompiledFunction(_Typed[P, R]):
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         """Any call: find the specialization that fits, or make it."""
         state = modes.current()
-        unusual = state.hooks or state.anomaly or state.clone_saved or state.zeros or state.duals
+        unusual = state.hooks or state.anomaly or state.zeros or state.duals
         if unusual or watch.active() is not None or not errors_pass():
             return self.function(*args, **kwargs)
+        if state.clone_saved is not None:
+            return self._among_arrays(state, args, kwargs)
+        eagerly = decline if state is STANDS_IN else self.function
         if bool(modes.special) in self._closed:  # no entry has taken the call
-            return self.function(*args, **kwargs)
+            return eagerly(*args, **kwargs)
         flat: list[Any] = []
         structure = flatten((args, kwargs), flat)
         given = list(containers(args, kwargs))
-        if any(map(_without_memory, flat)) or not are_several(given):
-            return self.function(*args, **kwargs)
+        if any(map(without_memory, flat)) or not are_several(given):
+            return eagerly(*args, **kwargs)
         key = self._signature(structure, flat)
         known = self.specializations.setdefault(key, [])
         for specialization in known:
@@ -358,22 +375,24 @@ class CompiledFunction(_Typed[P, R]):
                 break
         else:
             if self._is_full():
-                return self.function(*args, **kwargs)
+                return eagerly(*args, **kwargs)
             for specialization in known:
                 self._note_varying(specialization)
             outcome = self._specialize(args, kwargs)
             if not isinstance(outcome, tuple):
-                return self._eagerly(outcome, args, kwargs)
+                return self._eagerly(eagerly, outcome, args, kwargs)
             specialization, key = outcome
             self.specializations.setdefault(key, []).append(specialization)
         self._last = specialization
         if specialization.overlap(flat) or not specialization.is_apart(given):
-            return self.function(*args, **kwargs)
+            return eagerly(*args, **kwargs)
+        if state is STANDS_IN and not is_apart(specialization.captured):
+            raise Declined
         special, linked = bool(modes.special), specialization.linked
         if special not in linked and specialization.called and state in modes.ORDINARY:
             # What this one is not for goes on to the entries that there were before.
             entry = specialization.failure.of(link(specialization, flat, self._entry))
-            several = sum(map(_holds_no_memory, given)) > 1 or (given and specialization.outside)
+            several = sum(map(holds_no_memory, given)) > 1 or (given and specialization.outside)
             self._entry = self._told_apart(entry, specialization) if several else entry
             linked.add(special)
         specialization.called = True
@@ -386,6 +405,15 @@ class CompiledFunction(_Typed[P, R]):
             return applied(result, given) if type(result) is Changed else result
 
         return specialization.failure.of(run)(*args, **kwargs)
+
+    def _among_arrays(self, state: modes.State, args: Any, kwargs: Any) -> Any:
+        """A call by code for arrays that is being differentiated."""
+        if stands_in(state) and not self._declined:
+            try:
+                return called(self, state, args, kwargs)
+            except Declined:
+                self._declined = True
+        return self.function(*args, **kwargs)
 
     def _told_apart(
         self, entry: Callable[..., Any], specialization: Specialization
@@ -409,15 +437,16 @@ class CompiledFunction(_Typed[P, R]):
                 self._varying[key] = guard.place
 
     def _signature(self, structure: Any, flat: list[Any]) -> Any:
-        parts = [self._interval(i, x) or _kind(x, i in self._static) for i, x in enumerate(flat)]
-        parts += map(_alike, self._answers(flat).values())
+        parts = [self._interval(i, x) or kind_of(x, i in self._static) for i, x in enumerate(flat)]
+        parts += map(alike, self._answers(flat).values())
         state = modes.current()
         return (
             structure,
             tuple(parts),
-            _same_memory(flat),
+            same_memory(flat),
             state.grad,
             state.inference,
+            state.numpy_code,
             dtypes.get_default_dtype(),
         )
 
@@ -458,9 +487,11 @@ class CompiledFunction(_Typed[P, R]):
             "pass numbers that change as tensors."
         )
 
-    def _eagerly(self, error: str | None, args: Any, kwargs: Any) -> Any:
+    def _eagerly(
+        self, eagerly: Callable[..., Any], error: str | None, args: Any, kwargs: Any
+    ) -> Any:
         """Run the function itself; if it raises, then after it has done what it does before."""
-        result = self.function(*args, **kwargs)
+        result = eagerly(*args, **kwargs)
         if error is not None:
             warn(
                 f"{self!r} runs eagerly for such arguments: the function could not be traced. "
@@ -539,7 +570,7 @@ class CompiledFunction(_Typed[P, R]):
         """
         flat: list[Any] = []
         flatten((args, kwargs), flat)
-        numbers = {i for i, x in enumerate(flat) if self._interval(i, x) or _is_numpys(x)}
+        numbers = {i for i, x in enumerate(flat) if self._interval(i, x) or is_numpys(x)}
         around = ((key, place.read(())) for key, place in self._varying.items())
         outside = [key for key, x in around if is_number(x) or type(x) is int]
         varies = bool(outside) or not numbers <= self._static
@@ -583,7 +614,7 @@ class CompiledFunction(_Typed[P, R]):
         capture.trace.kinds, capture.trace.budgeted = kinds, self.memory is not None
         capture.world.unrolled = self._unrolled
         capture.world.listener = native_listener()
-        same = {i: Argument(first) for i, first, _ in _same_memory(flat)}
+        same = {i: Argument(first) for i, first, _ in same_memory(flat)}
         traced = [self._stand_in(capture, i, x, same.get(i)) for i, x in enumerate(flat)]
         args, kwargs = rebuild(structure, traced)
         for k, x in enumerate(containers(args, kwargs), len(flat)):
@@ -674,7 +705,8 @@ _DECISIONS = (TracingError, StateError, Retraced, Postponed)
 
 def _run(world: World, function: Any, traced: list[Any], /, *args: Any, **kwargs: Any) -> Any:
     try:
-        return world.run(function, traced, *args, **kwargs)
+        with saving_copies():
+            return world.run(function, traced, *args, **kwargs)
     except _DECISIONS:
         raise
     except Exception as error:
@@ -716,82 +748,3 @@ class CompiledModule(CompiledFunction[P, R]):
         if name.startswith("__") or name == "function":
             raise AttributeError(name)
         return getattr(self.function, name)
-
-
-def _holds_no_memory(container: Any) -> bool:
-    """Whether this can be changed, and holds nothing that has memory."""
-    leaves: list[Any] = []
-    flatten(container, leaves)
-    return not isinstance(container, tuple) and not any(
-        isinstance(x, Tensor | np.ndarray) and x.size for x in leaves
-    )
-
-
-def _without_memory(x: Any) -> bool:
-    """Whether an argument is of another kind of array than NumPy's: of a vmap, say."""
-    array = x._array if isinstance(x, Tensor) else x
-    return hasattr(type(array), "__array_function__") and not isinstance(array, np.ndarray)
-
-
-def _is_numpys(x: Any) -> bool:
-    return is_number(x) and isinstance(x, np.generic)
-
-
-def _kind(x: Any, static: bool) -> Any:
-    """What a specialization depends on in an argument."""
-    if static and isinstance(x, Tensor | np.ndarray):
-        return Same(x)
-    if isinstance(x, Tensor):
-        array = x._array
-        lies = array.shape, array.dtype, strides_of(array)
-        return type(x), *lies, history_of(x), x._origin is INFERENCE
-    if isinstance(x, np.ndarray):
-        return np.ndarray, x.shape, x.dtype, strides_of(x)
-    return type(x) if is_number(x) and not static else _alike(x)
-
-
-def _alike(x: Any) -> Any:
-    """What stands for a value in a key: the same for values that no program tells apart.
-
-    Equality is not enough of numbers, nor of what holds some: 1 == True == 1.0, and 0.0 == -0.0.
-    """
-    kind = type(x)
-    if kind in (float, complex):
-        return kind, repr(x)
-    if isinstance(x, np.generic):
-        return x.dtype, x.tobytes()
-    if isinstance(x, UNCHANGEABLE):
-        return kind, *map(_alike, contents(x))
-    try:
-        hash(x)
-    except TypeError:
-        return Same(x)
-    return Same(x) if is_users_class(kind) else (kind, x)  # equal ones of the user's may differ
-
-
-class Same:
-    """Stands for one object in a key. It keeps the object, for ids of dead ones are used again."""
-
-    __slots__ = ("x",)
-
-    def __init__(self, x: Any) -> None:
-        self.x = x
-
-    def __hash__(self) -> int:
-        return id(self.x)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.x is self.x
-
-
-def _same_memory(flat: list[Any]) -> tuple[tuple[int, int, bool], ...]:
-    """Which arguments are the same array as an earlier one, and whether they are one object."""
-    first: dict[Any, int] = {}
-    same = []
-    for i, x in enumerate(flat):
-        array = x._array if isinstance(x, Tensor) else x
-        if isinstance(array, np.ndarray) and array.size:
-            where = array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
-            if first.setdefault(where, i) != i:
-                same.append((i, first[where], x is flat[first[where]]))
-    return tuple(same)

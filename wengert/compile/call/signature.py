@@ -1,0 +1,93 @@
+"""What a specialization depends on in the arguments of a call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.compile.trace.arguments import flatten
+from wengert.compile.trace.arrays.layouts import strides_of
+from wengert.compile.trace.observe.objects import UNCHANGEABLE, contents
+from wengert.compile.trace.observe.users import is_users_class
+from wengert.compile.trace.world.places import history_of, is_number
+from wengert.tensor import INFERENCE, Tensor
+
+
+def holds_no_memory(container: Any) -> bool:
+    """Whether this can be changed, and holds nothing that has memory."""
+    leaves: list[Any] = []
+    flatten(container, leaves)
+    return not isinstance(container, tuple) and not any(
+        isinstance(x, Tensor | np.ndarray) and x.size for x in leaves
+    )
+
+
+def without_memory(x: Any) -> bool:
+    """Whether an argument is of another kind of array than NumPy's: of a vmap, say."""
+    array = x._array if isinstance(x, Tensor) else x
+    return hasattr(type(array), "__array_function__") and not isinstance(array, np.ndarray)
+
+
+def is_numpys(x: Any) -> bool:
+    return is_number(x) and isinstance(x, np.generic)
+
+
+def kind_of(x: Any, static: bool) -> Any:
+    """What a specialization depends on in an argument."""
+    if static and isinstance(x, Tensor | np.ndarray):
+        return Same(x)
+    if isinstance(x, Tensor):
+        array = x._array
+        lies = array.shape, array.dtype, strides_of(array)
+        return type(x), *lies, history_of(x), x._origin is INFERENCE
+    if isinstance(x, np.ndarray):
+        return np.ndarray, x.shape, x.dtype, strides_of(x)
+    return type(x) if is_number(x) and not static else alike(x)
+
+
+def alike(x: Any) -> Any:
+    """What stands for a value in a key: the same for values that no program tells apart.
+
+    Equality is not enough of numbers, nor of what holds some: 1 == True == 1.0, and 0.0 == -0.0.
+    """
+    kind = type(x)
+    if kind in (float, complex):
+        return kind, repr(x)
+    if isinstance(x, np.generic):
+        return x.dtype, x.tobytes()
+    if isinstance(x, UNCHANGEABLE):
+        return kind, *map(alike, contents(x))
+    try:
+        hash(x)
+    except TypeError:
+        return Same(x)
+    return Same(x) if is_users_class(kind) else (kind, x)  # equal ones of the user's may differ
+
+
+class Same:
+    """Stands for one object in a key. It keeps the object, for ids of dead ones are used again."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __hash__(self) -> int:
+        return id(self.x)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.x is self.x
+
+
+def same_memory(flat: list[Any]) -> tuple[tuple[int, int, bool], ...]:
+    """Which arguments are the same array as an earlier one, and whether they are one object."""
+    first: dict[Any, int] = {}
+    same = []
+    for i, x in enumerate(flat):
+        array = x._array if isinstance(x, Tensor) else x
+        if isinstance(array, np.ndarray) and array.size:
+            where = array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
+            if first.setdefault(where, i) != i:
+                same.append((i, first[where], x is flat[first[where]]))
+    return tuple(same)
