@@ -58,20 +58,83 @@ def test_a_branch_of_a_branch_is_handed_the_results_too():
     check(f, 1.5, flown=1)
 
 
-def test_a_descent_flies_once_for_each_place_that_it_tries():
+@pytest.mark.parametrize("derivative", [wg.grad, wg.jacfwd])
+def test_a_descent_flies_once_for_each_place_that_it_tries(derivative):
     def descent(s):
         def step(state):
             s, value, slope, eta, n = state
             tried = s - eta * slope
             found = flight(tried)
             worse = lambda: (s, value, slope, eta / 2, n + 1)
-            better = lambda: (tried, found, wg.grad(flight)(tried), eta, n + 1)
+            better = lambda: (tried, found, derivative(flight)(tried), eta, n + 1)
             return wg.cond(found < value, better, worse)
 
-        start = s, flight(s), wg.grad(flight)(s), 0.1 + 0 * s, 0
+        start = s, flight(s), derivative(flight)(s), 0.1 + 0 * s, 0
         return wg.while_loop(lambda state: state[4] < 9, step, start)[0]
 
     check(descent, 1.5, flown=3)  # where it starts, where it goes on, and its own
+
+
+tangent = wg.jacfwd(flight)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda s: flight(s) + tangent(s),
+        lambda s: tangent(s) * 2 + flight(s),
+        lambda s: flight(s) + tangent(s) + wg.grad(flight)(s) + wg.jacfwd(tangent)(s),
+        lambda s: wg.cond(flight(s) > 1.6, lambda: tangent(s), lambda: flight(s) * 2),
+        lambda s: wg.cond(
+            flight(s) > 1.6,
+            lambda: wg.cond(s > 1.8, lambda: tangent(s) + flight(s), lambda: s * 3),
+            lambda: s * 2,
+        ),
+        lambda s: wg.cond(flight(s) > 1.6, lambda: wg.grad(tangent)(s), lambda: tangent(s)),
+    ],
+)
+def test_a_function_and_its_tangent_run_one_loop(f):
+    # The tangent's loop does what the function's does, and more: both ran.
+    check(f, 1.5, flown=1)
+
+
+def pushed(s, seed):
+    return wg.jvp(flight, (s,), (seed,))[1]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda s: flight(s) + pushed(s, flight(s) * 2),
+        lambda s: wg.cond(flight(s) > 1.6, lambda: pushed(s, flight(s)), lambda: s * 2),
+    ],
+)
+def test_a_loop_that_is_given_what_the_other_makes_runs_after_it(f):
+    check(f, 1.5, flown=2)
+
+
+@pytest.mark.parametrize("changed", ["the test", "the body", "the start"])
+def test_a_loop_that_differs_in_what_they_share_runs_by_itself(changed):
+    end, rate = (1.1 if changed == "the test" else 1.0), 1.3 if changed == "the body" else 1.2
+    start = 0.1 if changed == "the start" else 0.0
+    first = lambda s: wg.while_loop(lambda x: x < 1.0, lambda x: x * 1.2 + 0.1, s * 0.0)
+
+    def beside(s):
+        step = lambda state: (state[0] * rate + 0.1, state[1] * 2)
+        return wg.while_loop(lambda state: state[0] < end, step, (s * 0.0 + start, s))[1]
+
+    check(lambda s: first(s) + beside(s), 1.5, flown=2)
+
+
+def test_many_tangents_are_not_computed_for_a_branch_that_may_not_be_taken():
+    def flow(x):
+        return wg.while_loop(lambda x: x.sum() < 15, lambda x: x * np.cos(x) + 0.5, x).sum()
+
+    def f(x):
+        value = flow(x)
+        return wg.cond(value > 1e9, lambda: wg.jacfwd(flow)(x), lambda: x * value)
+
+    check(f, np.linspace(0.1, 0.3, 20), flown=2)
 
 
 @pytest.mark.parametrize(

@@ -364,10 +364,10 @@ def run(statement: Statement) -> list[Program]:
 
 def _operations(program: Program) -> int:
     """How many operations a program takes, at most but for loops of unknown length in it."""
-    return sum(map(_operations_of, program.statements))
+    return sum(map(operations, program.statements))
 
 
-def _operations_of(s: Statement) -> int:
+def operations(s: Statement) -> int:
     inside = bodies(s)
     if inside:
         often = s.function.length if isinstance(s.function, Repeat) else 1

@@ -9,13 +9,14 @@ first one keeps what the branch reads; but no more than lies near, for the branc
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 from wengert.compile.program.bodies import NEAR, Choose, Repeat, Until, bodies, given
 from wengert.compile.program.operations import astype
 from wengert.compile.program.passes.common import SMALL, key
 from wengert.compile.program.passes.dead import dead
+from wengert.compile.program.passes.included import Place, included, is_worth_it
 from wengert.compile.program.program import Program, Statement, Value
 
 
@@ -140,14 +141,24 @@ class _Around:
             around.outer, around.choice, around.ran = self, (s, number), dict(self.ran)
         return around
 
+    def learn(self, constants: Iterable[Value], statements: list[Statement]) -> None:
+        """What stands for values that have come to the program."""
+        told = self.alike.constants(self.program)
+        self.known.update({v: told[v] for v in constants if v in told})
+        for s in statements:
+            self.alike.statement(s, self.known)
+
     def visit(self) -> bool:
         by: dict[Value, Value] = {}
         changed = False
-        for s in self.program.statements:
+        for s in [*self.program.statements]:
             same, inside = self.alike.statement(s, self.known), bodies(s)
             if not inside:
                 continue
-            results = self._results(*self.ran[same], s) if same in self.ran else None
+            if same in self.ran:
+                results = self._results(*self.ran[same], s)
+            else:
+                results = self._of_included(same, s)
             if results is not None:
                 by.update(zip(s.outputs, results, strict=True))
                 continue
@@ -160,11 +171,55 @@ class _Around:
             dead(self.program)
         return changed or bool(by)
 
-    def _results(self, around: _Around, first: Statement, s: Statement) -> list[Value] | None:
-        """Those of the first of two equal statements, here; None if it cannot have them all."""
-        alike = all(v.weak == w.weak for v, w in zip(first.outputs, s.outputs, strict=False))
-        places = _places(first, s, around is self) if alike else None
+    def _results(
+        self, around: _Around, first: Statement, s: Statement, pairs: dict[int, int] | None = None
+    ) -> list[Value] | None:
+        """Those of the first of two equal statements, here; None if it cannot have them all.
+
+        Of a loop the state may be a part of the first one's: that of its number in `pairs`.
+        """
+        places = _places(first, s, around is self, pairs)
+        if places is not None:
+            outputs = [first.outputs[k] for k in places]
+            if any(v.weak != w.weak for v, w in zip(outputs, s.outputs, strict=True)):
+                places = None
         return None if places is None else [self._here(around, first.outputs[k]) for k in places]
+
+    def _of_included(self, same: Hashable, s: Statement) -> list[Value] | None:
+        """Those of a loop that does what another does, and more, of which the larger one is run."""
+        if not isinstance(s.function, Until):
+            return None
+        for known, (around, first) in [*self.ran.items()]:
+            if not isinstance(first.function, Until):
+                continue
+            if first.function.carries > s.function.carries:
+                pairs = included(s, self.known, first, around.known, _Alike())
+                if pairs is not None:
+                    return self._results(around, first, s, pairs)
+                continue
+            pairs = included(first, around.known, s, self.known, _Alike())
+            if pairs is None:
+                continue
+            if around is not self and not is_worth_it(first, s):
+                continue
+            results = Place(self, around, first).enlarged(s, pairs)
+            if results is None:
+                continue
+            for outer in self._up_to(around):
+                outer.ran = {k: ran for k, ran in outer.ran.items() if k != known}
+                outer.ran[same] = around, first
+            for v, result in zip(s.outputs, results, strict=True):
+                told = around.known.setdefault(result, self.known.get(v, v))
+                self.known[v] = told
+            return [self._here(around, v) for v in results]
+        return None
+
+    def _up_to(self, around: _Around) -> Iterator[_Around]:
+        """This program and those around it, as far as that one."""
+        level: _Around | None = self
+        while level is not None:
+            yield level
+            level = None if level is around else level.outer
 
     def _here(self, around: _Around, v: Value) -> Value:
         """A value of a program around this one, handed in with the choice."""
@@ -183,13 +238,16 @@ class _Around:
         return place
 
 
-def _places(first: Statement, s: Statement, beside: bool) -> list[int] | None:
+def _places(
+    first: Statement, s: Statement, beside: bool, pairs: dict[int, int] | None
+) -> list[int] | None:
     """Which results of the first are those of the other. It keeps what the other does."""
     mine, yours = first.function, s.function
     if not isinstance(mine, Until) or not isinstance(yours, Until):
         return list(range(len(s.outputs)))
     body, n = mine.bodies[1], mine.carries + 1
-    more = [k for k in yours.keeps if k not in mine.keeps]
+    pairs = pairs or {k: k for k in range(yours.carries)}
+    more = [pairs[k] for k in yours.keeps if pairs[k] not in mine.keeps]
     if more and mine.keeps and mine.rows != yours.rows:
         return None
     if not beside and sum(body.inputs[k].nbytes for k in (*mine.keeps, *more)) > NEAR:
@@ -199,4 +257,5 @@ def _places(first: Statement, s: Statement, beside: bool) -> list[int] | None:
         mine.keeps.append(k)
         v = body.inputs[k]
         first.outputs = (*first.outputs, Value((mine.rows, *v.shape), v.dtype))
-    return [*range(n), *(n + mine.keeps.index(k) for k in yours.keeps)]
+    kept = [n + mine.keeps.index(pairs[k]) for k in yours.keeps]
+    return [*(pairs[k] for k in range(yours.carries)), n - 1, *kept]
