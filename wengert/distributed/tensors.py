@@ -44,8 +44,8 @@ def exchange_into(
     if not isinstance(op, ReduceOp):
         raise TypeError(f"op= is one of {[f'ReduceOp.{o.name}' for o in ReduceOp]}, not {op!r}")
     collective = COLLECTIVES[name]
-    is_one = brings is gets and isinstance(brings, Tensor) and watch.active() is None
-    if is_one and not async_op and _is_plain(brings):
+    alone = brings is gets and not async_op and watch.active() is None
+    if alone and isinstance(brings, Tensor) and _is_plain(brings):
         own.run_in_place(collective, brings._array, op, root)
         mark_written(brings, name)
         return None
