@@ -33,13 +33,17 @@ class _Side:
     known: Known
 
     @property
+    def loop(self) -> Until:
+        loop: Any = self.s.function
+        return loop
+
+    @property
     def body(self) -> Program:
-        body: Program = self.s.function.bodies[1]
-        return body
+        return self.loop.bodies[1]
 
     @property
     def carries(self) -> int:
-        return int(self.s.function.carries)
+        return self.loop.carries
 
     def told(self, arg: Any) -> Any:
         return self.known.get(arg, arg) if type(arg) is Value else repr(arg)
@@ -53,7 +57,7 @@ class _Side:
 
     def run(self, number: int, numbering: Numbering, state: list[Value]) -> Known:
         """What is known in the test or the body, for states for which these stand."""
-        program = self.s.function.bodies[number]
+        program = self.loop.bodies[number]
         known = numbering.constants(program) | dict(zip(program.inputs, state, strict=False))
         places = program.inputs[self.carries :]
         known |= dict(zip(places, map(self.told, given(self.s, number)), strict=True))
@@ -102,7 +106,7 @@ def _updates(side: _Side, numbering: Numbering, state: list[Value]) -> Iterator[
 
 def _test(side: _Side, numbering: Numbering, state: list[Value]) -> list[Any]:
     known = side.run(0, numbering, state)
-    return [known.get(v, v) for v in side.s.function.bodies[0].outputs]
+    return [known.get(v, v) for v in side.loop.bodies[0].outputs]
 
 
 def _paired(small: list[Hashable], large: list[Hashable]) -> dict[int, int] | None:
@@ -118,7 +122,8 @@ def _paired(small: list[Hashable], large: list[Hashable]) -> dict[int, int] | No
 
 def is_worth_it(small: Statement, large: Statement) -> bool:
     """Whether the large loop may run where perhaps only the small one has to."""
-    state = large.function.bodies[1].inputs[: large.function.carries]
+    loop: Any = large.function
+    state = loop.bodies[1].inputs[: loop.carries]
     near = sum(v.nbytes for v in state) <= NEAR
     return near and operations(large) <= MORE * operations(small)
 
@@ -143,7 +148,8 @@ class Place:
 
     def enlarged(self, s: Statement, pairs: dict[int, int]) -> list[Value] | None:
         """The results of the large loop, which the small one is made; None if it cannot be."""
-        mine, yours = self.first.function, s.function
+        mine: Any = self.first.function
+        yours: Any = s.function
         own = {j: i for i, j in pairs.items()}
         if mine.keeps and yours.keeps and mine.rows != yours.rows:
             return None
