@@ -24,20 +24,21 @@ from wengert.arrays.dependent.array import (
     values_of,
 )
 from wengert.arrays.facts import RUNNING
-from wengert.dispatch import signature
+from wengert.arrays.kind import Decorator
+from wengert.dispatch import Function, signature
 from wengert.rules import convolution as c
 from wengert.rules import indexing, products, reductions, shapes
 
 means, pattern = Dependence.means, Dependence.pattern
 
 
-def names(*functions: Any) -> Any:
+def names(*functions: Any) -> Decorator:
     """A decorator: what the results of functions depend on, `(origins, *args, **kwargs) -> ids`.
 
     The values are those that the functions themselves give; several results have the same names.
     """
 
-    def note(ids: Any) -> Any:
+    def note(ids: Function) -> Function:
         def meaning(function: Any, origins: Dependence, *args: Any, **kwargs: Any) -> Any:
             value = function(*values_of(args), **values_of(kwargs))
             return each_dependent(origins, value, ids(origins, *args, **kwargs))
