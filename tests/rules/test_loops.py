@@ -181,6 +181,32 @@ def test_running_extrema_keep_nan_and_the_last_of_equal_places():
         np.testing.assert_array_equal(np.isnan(values.numpy()), np.arange(8) >= 4)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(90, 60), (7, 90, 11), (5000,), (1, 5000), (5000, 1), (0, 9)])
+def test_running_sums_and_products_are_numpy_s_to_the_last_bit(shape, dtype):
+    x = (1 + np.random.default_rng(0).standard_normal(shape) / 10).astype(dtype)
+    x.flat[:2] = -0.0
+    for a in (x, x.T, x[::-1], np.asfortranarray(x)):
+        for axis in range(-a.ndim, a.ndim):
+            for ours, theirs in ((wg.cumsum, np.cumsum), (wg.cumprod, np.cumprod)):
+                found, expected = ours(wg.tensor(a), axis).numpy(), theirs(a, axis)
+                assert np.array_equal(found, expected)
+                assert np.array_equal(np.signbit(found), np.signbit(expected))
+
+
+def test_running_products_that_overflow_raise_what_a_program_asks_for():
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        np.cumprod(wg.full((5000,), 2.0), 0)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -2])
+def test_recurrences_are_those_of_numpy(axis):
+    a, b = np.random.default_rng(0).standard_normal((2, 9, 8, 7))
+    steps = reductions.recurrence.body.formula
+    for x, y in ((a, b), (a.T, b.T), (a[::-1], b[:, ::-1])):
+        assert np.array_equal(reductions.recurrence(x, y, axis), steps(x, y, axis))
+
+
 def test_each_kind_of_arguments_has_its_machine_code():
     # The key of a call's dtypes was made in Python, and took longer than the loops themselves.
     @loops

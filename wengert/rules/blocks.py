@@ -96,6 +96,8 @@ def at_once(function: Function, enough: int | None = None) -> Function:
     True
     """
     body = getattr(function, "body", function)
+    quickly: Function = body
+    seen: set[Any] = set()
 
     def look(*values: Any) -> Any:
         count = 0
@@ -124,8 +126,7 @@ def at_once(function: Function, enough: int | None = None) -> Function:
             known = MACHINE.elements(function, step, arrays, settings, sizes, body, quickly)
             quickly = known or quickly
 
-    seen: set[Any] = set()
-    quickly: Function = look
+    quickly = look
 
     def run(*values: Any) -> Any:
         return body(*values) if _thread.in_steps or not errors_pass() else quickly(*values)

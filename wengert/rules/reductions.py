@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import Function, primitive, quietly
+from wengert.dispatch import Function, errors_pass, primitive, quietly
 from wengert.rules import rows
 from wengert.rules.blocks import ENOUGH, EXACT, by_rows, by_samples, in_rows, many, many_rows
 from wengert.rules.elementwise import FEW, exponential_share
-from wengert.rules.loops import as_lines, exact_loops, loopable
+from wengert.rules.loops import as_lines, exact_loops, loopable, loops
 from wengert.rules.rule import general, linear
 from wengert.rules.ways import implemented, way
 
@@ -59,6 +59,44 @@ def _along_many_rows(a: Any, axis: Any = None, *_: Any, **__: Any) -> bool:
 @way(np.cumsum, _along_many_rows)
 def _cumsum_compiled(a: Any, axis: int) -> Any:
     return by_rows(np.cumsum, a.shape[-1], [a], settings=(-1,))
+
+
+def _many_in_turn(a: Any, axis: Any, *_: Any) -> bool:
+    if type(a) is not np.ndarray or a.size < ENOUGH or type(axis) is not int:
+        return False
+    return -a.ndim <= axis < a.ndim and loopable(a) and errors_pass()
+
+
+@way(np.cumsum, _many_in_turn)
+def _cumsum_by_loops(a: Any, axis: int) -> Any:
+    """NumPy fetches the sum so far from memory, and waits for it."""
+    return _accumulated(a, axis, False)
+
+
+def _accumulated(a: Any, axis: int, product: bool) -> Any:
+    y = np.empty(a.shape, a.dtype)
+    _accumulate(*as_lines(axis, a, y), product)
+    return y
+
+
+@loops
+def _accumulate(x, y, product):
+    outer, n, inner = x.shape
+    for i in range(outer):
+        for k in range(inner):
+            y[i, 0, k] = x[i, 0, k]
+        total = x[i, 0, 0]
+        for j in range(1, n):
+            if inner == 1:
+                here = x[i, j, 0]
+                total = total * here if product else total + here
+                y[i, j, 0] = total
+            elif product:
+                for k in range(inner):
+                    y[i, j, k] = y[i, j - 1, k] * x[i, j, k]
+            else:
+                for k in range(inner):
+                    y[i, j, k] = y[i, j - 1, k] + x[i, j, k]
 
 
 _multiplied: Function = np.multiply.reduce
@@ -331,7 +369,13 @@ def before(x: Any, axis: int, first: float) -> Any:
     return np.concatenate([start, x[(*part, slice(None, -1))]], axis=axis)
 
 
+@way(np.cumprod, _many_in_turn)
+def _cumprod_by_loops(a: Any, axis: int) -> Any:
+    return _accumulated(a, axis, True)
+
+
 @primitive
+@implemented
 def recurrence(a: Any, b: Any, axis: int) -> Any:
     """y[i] = a[i] + b[i] y[i-1] along `axis`, with y[-1] = 0."""
     y = np.moveaxis(a.astype(np.result_type(a, b)), axis, 0)
@@ -339,6 +383,33 @@ def recurrence(a: Any, b: Any, axis: int) -> Any:
     for i in range(1, len(y)):
         y[i] += b[i] * y[i - 1]
     return np.moveaxis(y, 0, axis)
+
+
+def _several_in_turn(a: Any, b: Any, axis: int) -> bool:
+    return a.size >= FEW and a.shape == b.shape and loopable(a, b) and errors_pass()
+
+
+@way(recurrence.body, _several_in_turn)  # type: ignore[attr-defined]
+def _recurrence_by_loops(a: Any, b: Any, axis: int) -> Any:
+    y = np.empty(a.shape, a.dtype)
+    _recur(*as_lines(axis, a, b, y))
+    return y
+
+
+@loops
+def _recur(a, b, y):
+    outer, n, inner = a.shape
+    for i in range(outer):
+        for k in range(inner):
+            y[i, 0, k] = a[i, 0, k]
+        before = a[i, 0, 0]
+        for j in range(1, n):
+            if inner == 1:
+                before = a[i, j, 0] + b[i, j, 0] * before
+                y[i, j, 0] = before
+            else:
+                for k in range(inner):
+                    y[i, j, k] = a[i, j, k] + b[i, j, k] * y[i, j - 1, k]
 
 
 def _backwards(g: Any, b: Any, axis: int) -> Any:
