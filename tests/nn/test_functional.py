@@ -116,6 +116,28 @@ def test_the_relu_of_an_infinite_gradient_is_zero_where_the_input_was_negative()
     assert not wide.grad.numpy().any()
 
 
+@pytest.mark.parametrize("shape", [(4, 8, 5, 5), (40, 8, 20, 20), (900, 8), (6, 8, 300)])
+def test_batch_norm_by_given_moments_is_its_formula(shape):
+    # Of few numbers, of many and of many rows: they go different ways.
+    rng = np.random.default_rng(0)
+    x = wg.tensor(rng.standard_normal(shape))
+    mean, var, weight, bias = (wg.tensor(1 + rng.random(8)) for _ in range(4))
+    column = (8, *(1,) * (len(shape) - 2))
+    standardized = (x - mean.reshape(column)) / (var.reshape(column) + 1e-5).sqrt()
+    for w, b in ((weight, bias), (weight, None), (None, bias), (None, None)):
+        expected = standardized * (1 if w is None else w.reshape(column))
+        expected = expected + (0 if b is None else b.reshape(column))
+        assert wg.allclose(F.batch_norm(x, mean, var, w, b), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_batch_norm_of_sixteen_bits_is_rounded_once():
+    # The parameters were rounded to 16 bits first, and each step after them.
+    x, mean, var = wg.rand(4, 8, 6) + 30, wg.rand(8) + 30, wg.rand(8) + 0.1
+    narrow = x.to(wg.float16)
+    expected = F.batch_norm(narrow.float(), mean, var).to(wg.float16)
+    assert wg.equal(F.batch_norm(narrow, mean, var), expected)
+
+
 def test_batch_norm_keeps_running_statistics_and_counts_the_write():
     layer = nn.BatchNorm1d(2)
     x = wg.tensor([[0.0, 2.0], [2.0, 6.0]])

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import primitive
+from wengert.dispatch import errors_pass, primitive
 from wengert.rules import rows
-from wengert.rules.blocks import by_rows, by_samples, many, rows_and_sums, sum_of_rows
+from wengert.rules.blocks import ENOUGH, by_rows, by_samples, many, rows_and_sums, sum_of_rows
+from wengert.rules.loops import loopable, loops
 from wengert.rules.rule import general, linear, unbroadcast
 from wengert.rules.ways import implemented, way
 
@@ -344,6 +345,29 @@ def scaled_channels(x: Any, weight: Any, bias: Any = None) -> Any:
     return out if bias is None else out + _column(bias, x)
 
 
+def _several_channels(x: Any, weight: Any, bias: Any = None) -> bool:
+    if type(x) is not np.ndarray or x.size < ENOUGH or x.ndim == 2 or not errors_pass():
+        return False
+    return loopable(x, weight, weight if bias is None else bias)
+
+
+@way(scaled_channels, _several_channels)
+def _channels_by_loops(x: Any, weight: Any, bias: Any = None) -> Any:
+    out = np.empty(x.shape, x.dtype)
+    nothing = np.full_like(weight, -0.0) if bias is None else bias  # 0 would change -0
+    _scale_channels(_by_channel(x), weight.reshape(-1), nothing.reshape(-1), _by_channel(out))
+    return out
+
+
+@loops
+def _scale_channels(x, weight, bias, out):
+    outer, channels, inner = x.shape
+    for i in range(outer):
+        for j in range(channels):
+            for k in range(inner):
+                out[i, j, k] = x[i, j, k] * weight[j] + bias[j]
+
+
 @way(scaled_channels, lambda x, weight, bias=None: many(x) and type(weight) is np.ndarray)
 def _channels_compiled(x: Any, weight: Any, bias: Any = None) -> Any:
     columns = [a[:, None] for a in (weight, bias) if a is not None]
@@ -351,7 +375,8 @@ def _channels_compiled(x: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def _column(a: Any, x: Any) -> Any:
-    return np.reshape(a, (-1, *(1,) * (len(x.shape) - 2)))
+    shape = -1, *(1,) * (len(x.shape) - 2)
+    return a.reshape(shape) if type(a) is np.ndarray else np.reshape(a, shape)
 
 
 @implemented

@@ -225,10 +225,8 @@ def batch_norm(
         )
     _check_both(running_mean, running_var)
     axes = (0, *range(2, x.ndim))
-    column = (1, -1, *(1,) * (x.ndim - 2))
-    weight, bias, *running = _in_dtype_of(
-        input, "batch_norm", weight, bias, running_mean, running_var
-    )
+    given = running_mean, running_var, weight, bias
+    *_, weight, bias = _in_dtype_of(input, "batch_norm", *given)
     if training:
         if not eps > 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
@@ -246,10 +244,23 @@ def batch_norm(
             raise RuntimeError(
                 "Expected running_mean and running_var to be defined when training=False"
             )
-        mean, var = running
-        scale = 1 / apply(np.sqrt, var + eps)
-        out = (input - reshape(mean, column)) * reshape(scale, column)
+        return _by_given_moments(input, *given, eps)
     return _scaled_by_channel(out, weight, bias)
+
+
+def _by_given_moments(
+    x: Tensor, mean: Any, var: Any, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensor:
+    """One scale and one shift for each channel, as PyTorch has it: one way through the numbers."""
+    dtype, single = x._array.dtype, dtypes.is_half(x._array.dtype)
+    if single:  # of which a difference has few digits
+        x, mean, var = (cast(t, dtypes.float32) for t in (x, mean, var))
+        weight, bias = (t if t is None else cast(t, dtypes.float32) for t in (weight, bias))
+    scale = 1 / apply(np.sqrt, var + eps)
+    scale = scale if weight is None else scale * weight
+    shift = -mean * scale if bias is None else bias - mean * scale
+    out = apply(rules.scaled_channels, x, scale, shift)
+    return cast(out, dtype) if single else out
 
 
 def _check_both(running_mean: Any, running_var: Any) -> None:
