@@ -468,6 +468,15 @@ def test_opaque_functions_take_arrays_as_they_lie():
     assert count(steps, Call) == 2
 
 
+def test_an_opaque_function_gets_an_array_without_elements_in_its_dtype():
+    # It was one of int8, and what was cast to its dtype lost what follows the point.
+    b = Builder()
+    x = b(np.reshape, b(np.exp, b.input(5, 0, 5)), (0, 1))
+    (c,) = b.opaque(lambda x: np.full(3, 0.5).astype(x.dtype), (x,), ((3,), "f4"))
+    b.program.outputs = [b(np.negative, c)]
+    planned(b)
+
+
 class WithoutTanh(NumPy):
     def supports(self, function, dtypes):
         return function != "tanh"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.errors import TracingError
 from wengert.nn import functional as F
 from wengert.utils.checkpoint import checkpoint, checkpoint_scan, checkpoint_sequential
 
@@ -249,3 +250,80 @@ def test_the_memory_of_a_scan_with_checkpoints_grows_as_the_logarithm_of_its_len
     assert more < 3 * few
     with pytest.raises(ValueError, match="for 1000 iterations it takes at least 20"):
         used(1000, 5)
+
+
+class Around:
+    """What lies around a checkpointed function."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.items: list[int] = []
+        self.array = np.zeros(2)
+        self.tensor = wg.zeros(2)
+        self.norm = wg.nn.BatchNorm1d(3)
+        self.numbers = np.random.default_rng(0)
+        wg.manual_seed(0)
+
+    def change(self, x: Any) -> Any:
+        self.n += 1
+        self.items.append(1)
+        self.array[0] += 1
+        self.tensor.add_(1)
+        return x
+
+    def seen(self) -> list[Any]:
+        drawn = float(self.numbers.random())
+        norm = int(self.norm.num_batches_tracked)
+        return [self.n, len(self.items), self.array[0], self.tensor[0].item(), norm, drawn]
+
+
+TWICE: dict[str, tuple[Any, str]] = {
+    "before what is kept": (lambda w, x: w.change(x).tanh() * 2, ""),
+    "after what is kept": (lambda w, x: w.change(x.tanh()) * 2, "after what it has saved"),
+    "where nothing is kept": (lambda w, x: w.change(x) * 2, ""),
+    "of a normalization": (lambda w, x: w.norm(x).relu(), ""),
+    "of wengert's numbers": (lambda w, x: (x * wg.rand(2, 3)).tanh(), ""),
+    "of NumPy's numbers": (lambda w, x: (x * w.numbers.random()).tanh(), "draw anew"),
+}
+"""What a checkpointed function does beside its result, and how that is refused."""
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+@pytest.mark.parametrize("name", TWICE)
+def test_a_second_run_does_what_it_does_in_eager_mode_or_is_refused(
+    name: str, reentrant: bool
+) -> None:
+    # In eager mode it ends with the last tensor that the first run has saved: what the function
+    # does after that was done twice. NumPy's numbers were the first run's, though nobody kept them.
+    function, refusal = TWICE[name]
+
+    def run(compile: Any) -> Any:
+        world = Around()
+
+        def step(x: Any) -> Any:
+            y = checkpoint(lambda x: function(world, x), x, use_reentrant=reentrant)
+            y.sum().backward()
+            return y.detach()
+
+        step = compile(step)
+        found = []
+        for k in range(3):
+            x = wg.tensor([[0.5, 1.0, -0.5], [0.1 * k, 2.0, 0.3]], requires_grad=True)
+            found.append([step(x).tolist(), x.grad.tolist(), world.seen()])
+        return found
+
+    if refusal and not reentrant:
+        with pytest.raises(TracingError, match=refusal):
+            run(wg.compile)
+        return
+    for expected, got in zip(run(lambda f: f), run(wg.compile), strict=True):
+        for a, b in zip(expected, got, strict=True):
+            np.testing.assert_allclose(np.array(b), np.array(a), rtol=1e-4, atol=1e-5)
+
+
+def test_a_reentrant_checkpoint_sees_only_its_arguments() -> None:
+    # A compiled function had a gradient there, of the parameters that the region closes over.
+    w = wg.ones(2, requires_grad=True)
+    f = lambda x: checkpoint(lambda x: x * w, x, use_reentrant=True)
+    with pytest.warns(UserWarning, match="None of the inputs"):
+        assert not wg.compile(f)(wg.ones(2)).requires_grad

@@ -437,3 +437,18 @@ def test_a_bag_of_embeddings_refuses_a_table_of_another_shape_and_a_padding_row_
         nn.EmbeddingBag(3, 2, _weight=wg.ones(4, 2))
     with pytest.raises(AssertionError, match="within num_embeddings"):
         nn.EmbeddingBag(3, 2, padding_idx=3)
+
+
+def test_a_lazy_module_may_get_its_first_input_in_a_compiled_function():
+    # The trace took the shapes away again, and left a module that nobody could call.
+    pytest.importorskip("llvmlite")
+    x = wg.rand(2, 3, 5, 5)
+    made = nn.LazyConv2d(4, 2), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(2)
+    net = nn.Sequential(*made)
+    step = wg.compile(lambda x: net(x))
+    shapes = [tuple(step(x).shape) for _ in range(3)]
+    assert shapes == [(2, 2)] * 3
+    assert type(net[0]) is nn.Conv2d
+    np.testing.assert_allclose(
+        step(x).detach().numpy(), net(x).detach().numpy(), rtol=1e-4, atol=1e-5
+    )

@@ -192,13 +192,18 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
     """
     input = tensor_of(input)
     _check_bins("torch.histc", bins)
-    low, high = _bounds("torch.histc", input._array, min, max)
-    x = input._array.ravel()
+    return constant(_counts(input._array, bins, min, max))
+
+
+@functools.partial(primitive, opaque=True)
+def _counts(x: Any, bins: int, min: Any, max: Any) -> Any:
+    low, high = _bounds("torch.histc", x, min, max)
+    x = x.ravel()
     if not loopable(x):
-        return constant(np.histogram(x, bins, (low, high))[0].astype(input.dtype))
+        return np.histogram(x, bins, (low, high))[0].astype(x.dtype)
     counts = np.zeros(bins, np.int64)
     count_bins(x, np.array((low, high), x.dtype), counts)
-    return constant(counts.astype(x.dtype))
+    return counts.astype(x.dtype)
 
 
 @takes_out

@@ -78,8 +78,11 @@ def checkpoint(
             )
         _warn_if_untracked(args)
         if watch.active() is not None:
+            if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+                with modes.no_grad():
+                    return function(*args)
             region = _Region(function, args, {})
-            return _traced(region, lambda: function(*args), preserve_rng_state)
+            return _traced(region, lambda: function(*args), function, preserve_rng_state)
         return _Reentrant.apply(function, preserve_rng_state, *args)
     first, again = (
         (contextlib.nullcontext(), contextlib.nullcontext()) if context_fn is None else context_fn()
@@ -90,23 +93,76 @@ def checkpoint(
     region.early_stop = early_stop
     if watch.active() is not None:
         with first:
-            return _traced(region, lambda: function(*args, **kwargs), preserve_rng_state)
+            return _Twice(region, watch.active()).run(args, kwargs, preserve_rng_state)
     region.random = random.get_rng_state() if preserve_rng_state else None
     with saved_tensors_hooks(region.pack, region.unpack), first:
         return function(*args, **kwargs)
 
 
-def _traced(region: _Region, first: Callable[[], Any], draws_again: bool) -> Any:
-    """A region of a program: there it is written down twice."""
+def _traced(
+    region: _Region,
+    first: Callable[[], Any],
+    function: Callable[..., Any],
+    draws_again: bool,
+    **how: Any,
+) -> Any:
+    """A region of a program: there it is written down twice, the second time by `function`."""
     from wengert.compile.trace.loops.regions import anew
     from wengert.compile.trace.loops.regions import region as written
 
     def again() -> Any:
         args, kwargs = region.restored(anew)
         with region.context:
-            return region.function(*args, **kwargs)
+            return function(*args, **kwargs)
 
-    return written(watch.active().trace, first, again, draws_again)
+    return written(watch.active().trace, first, again, draws_again, **how)
+
+
+class _Twice:
+    """A region of a program of which eager mode would run again no more than it has kept.
+
+    A second run there ends with the last tensor that the first one has saved, and there is none
+    where it has saved nothing, or but numbers. A program computes what is needed of the second run,
+    but all that the function does to what is outside it would do, and draw. Where that makes a
+    difference it is refused.
+    """
+
+    def __init__(self, region: _Region, capture: Any) -> None:
+        self.region = region
+        self.world = capture.world
+        self.kept = self.numbers = 0
+        self.does_more = False
+        """Whether it does something outside after the last tensor that it has saved."""
+
+    def run(self, args: Any, kwargs: Any, draws_again: bool) -> Any:
+        self.begun = self.last = self.world.done()
+
+        def first() -> Any:
+            with saved_tensors_hooks(self._keep, wrap):
+                result = self.region.function(*args, **kwargs)
+            self.does_more = self.world.has_done(self.begun, self.last, self.world.done())
+            return result
+
+        return _traced(self.region, first, self._again, draws_again, keeps=lambda: self.kept > 0)
+
+    def _keep(self, tensor: Tensor) -> Any:
+        self.kept += 1
+        self.numbers += not tensor.shape
+        self.last = self.world.done()
+        return tensor._array
+
+    def _again(self, *args: Any, **kwargs: Any) -> Any:
+        begun = self.world.done()
+        result = self.region.function(*args, **kwargs)
+        now = self.world.done()
+        if self.world.draws_anew(begun, now):
+            self.world.refuse("a checkpoint that draws what its second run will draw anew")
+        does = self.world.has_done(begun, begun, now)
+        if (self.does_more and self.region.early_stop) or (does and self.kept == self.numbers):
+            self.world.refuse(
+                "a checkpoint that changes something outside, after what it has saved,"
+            )
+        return result
 
 
 def _warn_if_untracked(args: tuple[Any, ...]) -> None:

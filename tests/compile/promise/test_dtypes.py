@@ -199,3 +199,32 @@ def test_what_makes_no_numbers_of_what_is_traced_is_refused(made: str) -> None:
     for _ in range(3):
         with pytest.raises(TracingError, match=r"makes no numbers.*\n.*, line 2"):
             f(wg.ones(1))
+
+
+WITH_NUMBERS: dict[str, Any] = {
+    "clamp": (wg.clamp, -0.5, 0.5),
+    "hardtanh": (F.hardtanh, -0.5, 0.5),
+    "logit": (lambda x, eps: wg.logit(x.abs(), eps=eps), 0.1),
+    "layer_norm": (lambda x, eps: F.layer_norm(x, (4,), eps=eps), 1e-5),
+    "batch_norm": (lambda x, m: F.batch_norm(x, None, None, None, None, True, m), 0.1),
+    "leaky_relu": (F.leaky_relu, 0.3),
+    "a product": (lambda x, a: x * a, 0.3),
+    "a power": (lambda x, a: a ** x.abs(), 1.5),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", WITH_NUMBERS)
+def test_half_precision_and_a_number_that_is_passed_are_half_precision(
+    name: str, dtype: str
+) -> None:
+    # A number that is an argument counted as an array of float64: of bfloat16 it made float32.
+    function, *args = WITH_NUMBERS[name]
+    x = numbers(0, dtype)
+    expected, compiled = function(x, *args), wg.compile(function)
+    for _ in range(3):
+        found = compiled(x, *args)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(
+            found.float().numpy(), expected.float().numpy(), rtol=2e-2, atol=2e-2
+        )

@@ -33,7 +33,6 @@ class Arrays:
         self.of: dict[Value, Strided] = {}
         self.copies: dict[Value, Strided] = {}
         self.constants: list[Any] = []
-        self._empty = Buffer(0, np.dtype(np.int8), Place("arena", 0))
         self._scalars: dict[Value, Any] = {}
         self._buffers: dict[Goal, Buffer] = {}
         for kind, values in (("input", program.inputs), ("output", program.outputs)):
@@ -65,7 +64,8 @@ class Arrays:
         if array is not None:
             return array
         if value.size == 0:
-            return Strided(self._empty, value.shape, row_major(value.shape))
+            nothing = Buffer(0, value.dtype, Place("arena", 0))
+            return Strided(nothing, value.shape, row_major(value.shape))
         constant = self.roles.program.constants.get(value)
         if constant is not None:
             return self._constant(value, constant)

@@ -103,9 +103,10 @@ class _Writer:
     def _complete(self, value: Value) -> bool:
         """Whether a value can be computed from what is in memory now, element by element."""
         source = self.roles.source(value)
-        if source is None or source in self.needs.again:
+        if source is None:
             return True
-        return self.arrays.located(source) is not None
+        _, leaves = self.needs.again.get(source, (0, (source,)))
+        return all(self.arrays.located(leaf) is not None for leaf in leaves)
 
     def _copy(self, value: Value) -> Strided:
         """The elements of a value by themselves, contiguous."""

@@ -497,11 +497,10 @@ def multilabel_margin_loss(
     require(within(t, -1, classes), RuntimeError, wrong)
     meant = np.cumsum(t < 0, 1) == 0  # those before the first -1
     places = np.where(meant, t, 0)
-    hits = np.zeros((len(t), classes + 1), bool)
-    np.put_along_axis(hits, np.where(meant, t, classes), True, 1)
+    hits = np.any((places[:, :, None] == np.arange(classes)) & meant[:, :, None], axis=1)
     wanted = apply(np.take_along_axis, rows, places, 1)
     gaps = 1 - (apply(np.expand_dims, wanted, 2) - apply(np.expand_dims, rows, 1))
-    counted = meant[:, :, None] & ~hits[:, None, :-1]
+    counted = meant[:, :, None] & ~hits[:, None]
     losses = total(where(counted, apply(neural.relu, gaps), 0), (1, 2)) / classes
     losses = losses if x.ndim == 2 else losses[0]
     return reduced(losses, reduction)

@@ -94,10 +94,10 @@ class Trace(Kind):
         self.apart: dict[Storage, Callable[[], BaseException]] = {}  # see writable_now
         self.levels: dict[Any, None] = {}
         """The levels of forward mode that bodies of loops are in."""
-        self.drawn: list[tuple[Value, ...]] = []
-        """What each random draw gave."""
+        self.drawn: list[tuple[Any, tuple[Value, ...]]] = []
+        """The random draws, and what each gave."""
         self.drawn_before: Iterator[tuple[Value, ...]] | None = None
-        """What they give while something is computed again."""
+        """What those of wengert's own generator give while something is computed again."""
         self.written: list[int] = []
         """When the arrays were made into which something was written, write by write."""
         self.returned: int | None = None
@@ -115,14 +115,14 @@ class Trace(Kind):
         self, function: Function, args: Any, kwargs: Any, results: list[tuple[Shape, Any]]
     ) -> tuple[Value, ...]:
         draws = getattr(function, "draws", False)
-        if draws and self.drawn_before is not None:
-            self.drawn.append(next(self.drawn_before))
-            return self.drawn[-1]
+        if draws and self.drawn_before is not None and function.is_set_back:
+            self.drawn.append((function, next(self.drawn_before)))
+            return self.drawn[-1][1]
         if not draws and any(np.dtype(dtype).hasobject for _, dtype in results):
             raise refusals.no_numbers(function)
         outputs = tuple(Value(shape, dtype) for shape, dtype in results)
         if draws:
-            self.drawn.append(outputs)
+            self.drawn.append((function, outputs))
         code, at = origin()
         if self.homes:
             check_is_inside(self, list(values_in((args, kwargs))))
@@ -462,9 +462,14 @@ def _is_traced(x: Any) -> bool:
 
 
 def _are_half(values: Any) -> bool:
-    """Whether the arrays of floating-point numbers among some values are of one such dtype."""
+    """Whether the arrays of floating-point numbers among some values are of one such dtype.
+
+    Numbers that a program is given have none of their own.
+    """
     kinds = set()
     for x in arrays_in(values):
+        if getattr(x, "weak", False):
+            continue
         if dtypes.is_number(x.dtype) and dtypes.is_inexact(x.dtype):
             if not dtypes.is_half(x.dtype):
                 return False  # at the first, as nearly always: this is asked of each call

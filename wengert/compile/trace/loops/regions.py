@@ -75,19 +75,25 @@ class _Since:
         return time > self.start
 
 
-def region(trace: Trace, first: Run, again: Run, draws_again: bool) -> Any:
+def region(
+    trace: Trace,
+    first: Run,
+    again: Run,
+    draws_again: bool,
+    keeps: Callable[[], bool] = lambda: True,
+) -> Any:
     """What `first` returns; its derivative keeps nothing of it, and is computed with `again`.
 
     The second run draws the random numbers of the first one, if that `draws_again`. Where it cannot
-    have them, all is kept.
+    have them, all is kept. There is none if the first one, once it has run, `keeps` nothing.
     """
     since, drawn = _Since(), len(trace.drawn)
     result = first()
     leaves, tree = flatten(result)
     own = [k for k, x in enumerate(leaves) if _is_made(x, since)]
-    if not own or not modes.is_grad_enabled() or _share(leaves, since):
+    if not own or not keeps() or not modes.is_grad_enabled() or _share(leaves, since):
         return result
-    numbers = trace.drawn[drawn:]
+    numbers = [values for draw, values in trace.drawn[drawn:] if draw.is_set_back]
     if draws_again and any(v in trace.homes for values in numbers for v in values):
         return result  # drawn in loops inside, of which only the last ones are there
 

@@ -27,7 +27,8 @@ from wengert.compile.trace.arrays.numbers import COMPUTED, number_of
 from wengert.compile.trace.arrays.opaque import like, zeros
 from wengert.compile.trace.observe.objects import CHANGEABLE
 from wengert.compile.trace.world import watch
-from wengert.compile.trace.world.places import Known, Place
+from wengert.compile.trace.world.places import Attribute, Known, Place
+from wengert.functions.random import default_generator
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _CLOCKS = frozenset(
@@ -142,6 +143,10 @@ class Draw:
         self.__name__ = f"draw_{method}"
         self.makes: type | None = None
         """The class of what it makes; not an example, which a program would keep for ever."""
+        drawn_from = place.owner if type(place) is Attribute else place.read(())
+        self.is_clock = drawn_from is time
+        self.is_set_back = drawn_from is default_generator
+        """Whether `set_rng_state` lets it draw the same again, as a checkpoint does."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return getattr(self.place.read(()), self.method)(*args, **kwargs)
