@@ -115,7 +115,7 @@ class Trace(Kind):
         self, function: Function, args: Any, kwargs: Any, results: list[tuple[Shape, Any]]
     ) -> tuple[Value, ...]:
         draws = getattr(function, "draws", False)
-        if draws and self.drawn_before is not None and function.is_set_back:
+        if draws and self.drawn_before is not None and getattr(function, "is_set_back", True):
             self.drawn.append((function, next(self.drawn_before)))
             return self.drawn[-1][1]
         if not draws and any(np.dtype(dtype).hasobject for _, dtype in results):
