@@ -6,7 +6,7 @@ import pytest
 import wengert as wg
 from tests.sweeps import swept
 from tests.transforms.test_odeint import PARAMETERS, START, TIMES, loss, prey
-from wengert.errors import GradError
+from wengert.errors import GradError, TracingError
 
 HOW = {
     "dopri5": {},
@@ -146,3 +146,29 @@ def test_the_derivative_by_a_number_of_what_scipy_integrates(method):
         return wg.odeint(slope, np.array([1.0, 0.0]), [0.0, 1.0, 2.0], rate, method=method)[-1, 0]
 
     assert wg.compile(wg.grad(last))(1.0) == pytest.approx(-np.sin(2.0), rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+def test_a_function_that_draws_is_called_as_often_as_in_eager_mode(method):
+    # It was called once more, to see whether its numbers are known; drawn for that, they were lost.
+    def final(y):
+        def slope(t, y):
+            return -y * (1 + 0.01 * wg.rand(2))
+
+        return wg.odeint(slope, y, wg.linspace(0, 1, 3), method=method)[-1]
+
+    y, compiled = wg.tensor([1.0, 2.0]), wg.compile(final)
+    wg.manual_seed(0)
+    expected = [final(y).tolist() for _ in range(3)]
+    wg.manual_seed(0)
+    np.testing.assert_allclose([compiled(y).tolist() for _ in range(3)], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("method", "gradient"), [("rk4", "adjoint"), ("dopri5", "direct")])
+def test_a_function_that_draws_where_the_derivative_is_another_one_is_refused(method, gradient):
+    def total(y):
+        slope = lambda t, y: -y * wg.rand(2)
+        return wg.odeint(slope, y, wg.linspace(0, 1, 3), method=method, gradient=gradient).sum()
+
+    with pytest.raises(TracingError, match="draws random numbers"):
+        wg.compile(total)(wg.tensor([1.0, 2.0], requires_grad=True))

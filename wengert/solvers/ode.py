@@ -17,6 +17,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.arrays.kind import array_of
 from wengert.autograd.forward import active
+from wengert.compile.trace.world import watch
 from wengert.control.recorded import tracing
 from wengert.dispatch import as_array, known, require
 from wengert.history import modes
@@ -144,7 +145,7 @@ def _solved(problem: Problem, call: Call, times: Any, gradient: str) -> list[Any
     looped = problem.options.method in METHODS and tracing() is not None
     tensors = _recorded(call, times)
     if looped or (gradient == "direct" and (tensors or not all(map(known, call.unknowns)))):
-        return _directly(problem, call, times)
+        return _directly(problem, call, times, gradient)
     if tensors:
         ys = [tensor_of(x) for x in call.unknowns]
         return problem.solution(ys, tensor_of(times), call.tensors)
@@ -363,21 +364,30 @@ def _outside(t: Any, first: Any, last: Any) -> ValueError:
 # ---- directly ------------------------------------------------------------------------------
 
 
-def _directly(problem: Problem, call: Call, times: Any) -> list[Any]:
+def _directly(problem: Problem, call: Call, times: Any, gradient: str) -> list[Any]:
     """The steps, recorded; several leaves are one vector."""
     ys, parameters = [tensor_of(x) for x in call.unknowns], call.tensors
     options, t = problem.options, tensor_of(times)
     method = METHODS[options.method]
     vector = Joined(ys, flat=method.diagonal > 0)
 
+    tracked = any(x.requires_grad or carries(x) for x in (*ys, *parameters, t))
+    # Then in eager mode the derivative calls f, or a step that is differentiated is tried before.
+    otherwise = tracked and (gradient == "adjoint" or options.chooses)
+    capture = watch.active() if otherwise else None
+
     def f(t: Any, y: Any) -> Any:
-        return vector.join(problem.flow(t, vector.split(y), parameters))
+        begun = capture and capture.world.done()
+        slope = vector.join(problem.flow(t, vector.split(y), parameters))
+        if capture is not None and capture.world.has_computed(begun, capture.world.done()):
+            capture.world.refuse(_OFTEN)
+        return slope
 
     y = vector.join(ys)
     if t.shape[0] == 1:
         return vector.columns(np.stack([y]))
-    slope = f(t[0], y)
-    if known(array_of(t)) and known(array_of(slope)):
+    # In a compiled function what f changes or draws counts: it is not called for this alone.
+    if known(array_of(t)) and known(array_of(y)) and known(array_of(f(t[0], y))):
         grid = [float(x) for x in array_of(t)]
         moments = [t[i] for i in range(len(grid))] if t.requires_grad or carries(t) else grid
         states = np.stack(stepwise(options, f, slopes_of(f), y, moments, grid))
@@ -386,6 +396,12 @@ def _directly(problem: Problem, call: Call, times: Any) -> list[Any]:
     else:
         states = fixed_steps(method, f, y, t, options.step_size, _count(options, array_of(t)))
     return vector.columns(states)
+
+
+_OFTEN = (
+    "odeint, differentiated, of a function that draws random numbers or writes into arrays (but "
+    'with fixed steps and gradient="direct")'
+)
 
 
 def _count(options: Options, t: Any) -> int | None:
