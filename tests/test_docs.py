@@ -339,7 +339,7 @@ WITHOUT_EXAMPLE = """
     distributed.hooks.GradBucket distributed.hooks.PowerSGDState
     serialization.elastic.Commit serialization.elastic.Keeper serialization.elastic.Remembered
     studies.executors.RayExecutor utils.data.loader.Fetcher utils.data.worker_info.WorkerInfo
-    autograd.graph.SavedCopies history.node.Extras
+    autograd.graph.SavedCopies history.node.Extras explain.explanation.Row
     compile.program.program.Value compile.program.program.Statement compile.call.report.Line
 """
 """What takes several processes, or is a part of what another class shows."""

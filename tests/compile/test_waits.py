@@ -17,6 +17,7 @@ class Elsewhere:
     """A function in parts, which notes what is called."""
 
     __name__ = "elsewhere"
+    meets = True
 
     def __init__(self):
         self.told = []

@@ -253,7 +253,9 @@ def test_few_numbers_and_many_give_the_same(function, runs, monkeypatch):
         for ours, theirs in zip(values_and_gradients(rule, call), before, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
     plan = plan_of(rule)
-    assert runs or not (plan.blocks or plan.fused or rule.family == "general")
+    # What an earlier test has let in without Python was told from how many numbers on.
+    entered = "wengert.compile.call.by_elements" in sys.modules
+    assert runs or entered or not (plan.blocks or plan.fused or rule.family == "general")
 
 
 def test_settings_that_are_equal_and_not_the_same_have_code_of_their_own():

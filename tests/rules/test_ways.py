@@ -66,6 +66,12 @@ CALLS[reductions._softmax_pull] = [
     (*arrays(2, *shape), axis) for shape in (FEW, MANY) for axis in (-1, 0)
 ]
 CALLS[QUICK[np.cumsum]] = [(*arrays(1, *shape), axis) for shape in (FEW, MANY) for axis in (0, 1)]
+CALLS[QUICK[np.cumprod]] = [(*arrays(1, *shape), axis) for shape in (FEW, MANY) for axis in (0, 1)]
+CALLS[reductions.recurrence.body] = [
+    (*arrays(1, *shape), RNG.uniform(-1, 1, shape), axis)
+    for shape in (FEW, MANY)
+    for axis in (0, 1)
+]
 CALLS[reductions.prod] = [(*arrays(1, *s), a) for s in (FEW, MANY) for a in (None, 0, 1)]
 CALLS[reductions._reverse_cumsum] = [
     (*arrays(1, *shape), shape, axis) for shape in (FEW, MANY) for axis in (0, 1)
@@ -147,7 +153,7 @@ CALLS[normalization._layer_norm_pull_weight] = [
 ]
 CALLS[normalization.scaled_channels] = [
     (*arrays(1, *shape), *arrays(1, shape[1]), bias)
-    for shape in (BATCH, IMAGES)
+    for shape in (BATCH, IMAGES, MANY)
     for bias in (None, *arrays(1, shape[1]))
 ]
 CALLS[normalization._channel_sums] = [tuple(arrays(1, *shape)) for shape in (BATCH, IMAGES)]

@@ -98,6 +98,13 @@ class SavedCopies:
                 kept._array = kept._array.copy()
                 forward.lend(kept, kept, copies=True)
 
+    @classmethod
+    def of_arrays(cls, state: modes.State) -> modes.State:
+        """The mode of code written for arrays: what was saved is copied when overwritten."""
+        if state.clone_saved is None and state.hooks is None:
+            return state._replace(numpy_code=True, clone_saved=cls())
+        return state if state.numpy_code else state._replace(numpy_code=True)
+
 
 class allow_mutation_on_saved_tensors(modes.Mode):
     """Inside, saved values are copied before an in-place operation overwrites them.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a trace: `name = formula = numbers = value`.
+    """One line of a trace, `name = formula = numbers = value`, as `explain` shows it.
 
     In an adjoint trace `chain` is the formula with ∂v/∂w not yet worked out, and `edge` the places
     in the primal trace of w and v: along it, backwards, the adjoint comes.

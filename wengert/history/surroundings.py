@@ -6,7 +6,13 @@ numbers that are the user's to change. It asks here, and nobody has to know it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+BEFORE_ONCE: list[Callable[[], Any]] = []
+"""Called before what is done once only, as a lazy module takes shape: who makes a program of what a
+function does cannot have it there.
+"""
 
 DECIDING: list[type] = []
 """Classes whose instances' attributes decide what functions do: modules."""

@@ -26,6 +26,7 @@ from scipy._lib import _array_api
 
 import wengert.numpy
 from wengert.arrays.kind import TENSORS
+from wengert.autograd.graph import SavedCopies
 from wengert.dispatch import each
 from wengert.errors import MissingRuleError
 from wengert.history import modes
@@ -33,7 +34,6 @@ from wengert.history.location import TOLD
 from wengert.scipy.in_c import IN_C
 from wengert.scipy.standard import holds_arrays
 from wengert.tensor import Tensor, suited
-from wengert.transforms.run import of_arrays
 
 # ---- names -------------------------------------------------------------------------------------
 
@@ -331,7 +331,7 @@ def _member(x: Any) -> Any:
 @contextlib.contextmanager
 def _as_arrays() -> Iterator[None]:
     """Tensors that are made inside have NumPy's methods, which SciPy's code means."""
-    before, told = modes.enter(of_arrays(modes.current())), TOLD.set(True)
+    before, told = modes.enter(SavedCopies.of_arrays(modes.current())), TOLD.set(True)
     try:
         yield
     finally:

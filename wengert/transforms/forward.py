@@ -17,6 +17,7 @@ import numpy as np
 from wengert.arrays.kind import kind_of
 from wengert.autograd import forward
 from wengert.autograd.batching import each
+from wengert.autograd.graph import SavedCopies
 from wengert.autograd.record import recorder
 from wengert.errors import GradError
 from wengert.history import modes
@@ -33,7 +34,6 @@ from wengert.transforms.run import (
     checked,
     differentiates,
     like,
-    of_arrays,
     places,
 )
 from wengert.tree import flatten, matched, paths, rebuild, structure
@@ -51,7 +51,7 @@ class _Pushing(forward.within):
 
     def _changed(self, state: modes.State) -> modes.State:
         state = super()._changed(state)
-        return of_arrays(state) if self.numpy_code else state
+        return SavedCopies.of_arrays(state) if self.numpy_code else state
 
 
 class Push(Run):

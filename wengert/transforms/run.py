@@ -320,13 +320,6 @@ def like(f: Function, name: str, transformed: Function) -> Any:
     return transformed
 
 
-def of_arrays(state: modes.State) -> modes.State:
-    """The mode of code that was written for arrays: what was saved is copied when overwritten."""
-    if state.clone_saved is None and state.hooks is None:
-        return state._replace(numpy_code=True, clone_saved=SavedCopies())
-    return state if state.numpy_code else state._replace(numpy_code=True)
-
-
 class recording:
     """Operations inside are recorded, whatever the caller's mode.
 
@@ -340,7 +333,7 @@ class recording:
         self.before = wanted = modes.current()
         if not wanted.grad or wanted.inference:
             wanted = wanted._replace(grad=True, inference=False)
-        self.wanted = of_arrays(wanted) if numpy_code else wanted
+        self.wanted = SavedCopies.of_arrays(wanted) if numpy_code else wanted
 
     def __enter__(self) -> None:
         if self.wanted is not self.before:

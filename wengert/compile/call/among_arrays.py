@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from wengert.autograd.graph import SavedCopies
 from wengert.compile.trace.arguments import flatten, rebuild
 from wengert.compile.trace.results import leaves_of, tensors_in
 from wengert.compile.trace.world.places import Output
 from wengert.errors import StateError, TracingError
 from wengert.history import modes
 from wengert.tensor import Tensor, current_node, suited
-from wengert.transforms.run import of_arrays
 
 STANDS_IN = modes.NUMPY
 """The mode of a call whose arguments are stand-ins."""
@@ -72,7 +72,7 @@ def saving_copies() -> Iterator[None]:
     """While a function is traced that was given stand-ins: as where it is differentiated."""
     before = modes.current()
     if before is STANDS_IN:
-        modes.enter(of_arrays(before))
+        modes.enter(SavedCopies.of_arrays(before))
     try:
         yield
     finally:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from wengert.compile.trace.arrays.refusals import Postponed
-from wengert.compile.trace.world import watch
+from wengert.history import surroundings
 from wengert.nn.layers import convolution, linear, normalization
 from wengert.nn.module import Module
 from wengert.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
@@ -42,8 +41,8 @@ class LazyModuleMixin(Module):
 
 
 def _first_input(module: Any, args: Any, kwargs: Any) -> None:
-    if watch.active() is not None:
-        raise Postponed
+    for tell in surroundings.BEFORE_ONCE:
+        tell()
     module.initialize_parameters(*args, **kwargs)
     if module.has_uninitialized_params():
         raise RuntimeError(f"module {module._get_name()} has not been fully initialized")

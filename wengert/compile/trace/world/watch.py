@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compile.trace.arrays.refusals import Postponed
 from wengert.compile.trace.world.state import TOLD
 from wengert.functions.random import Generator
 from wengert.history import forks, modes
-from wengert.history.surroundings import DECIDING, SETTINGS
+from wengert.history.surroundings import BEFORE_ONCE, DECIDING, SETTINGS
 from wengert.tensor import Tensor
 
 CAPTURES: dict[int, Any] = {}
@@ -34,6 +35,15 @@ CAPTURES: dict[int, Any] = {}
 def active() -> Any:
     """The capture of this thread, or None."""
     return CAPTURES.get(get_ident())
+
+
+def _postpone() -> None:
+    """Leave a call to eager mode."""
+    if active() is not None:
+        raise Postponed
+
+
+BEFORE_ONCE.append(_postpone)
 
 
 SLOT = Tensor.__dict__["_array"]
