@@ -185,7 +185,8 @@ def _beside(path: str, known: dict[tuple[str, int], list[str]]) -> Iterator[tupl
 
 
 def _home(value: Any) -> str:
-    return str(getattr(value, "__module__", ""))
+    with warnings.catch_warnings(action="ignore"):  # of what is old
+        return str(getattr(value, "__module__", ""))
 
 
 def _same_objects() -> dict[tuple[str, int], list[str]]:
