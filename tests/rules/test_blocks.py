@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import inspect
 import subprocess
 import sys
 import threading
 import weakref
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -239,8 +242,23 @@ def values_and_gradients(rule, call):
     return [x.detach().numpy() for x in (*results, *grad(results, tensors, cotangents))]
 
 
+def look_again(monkeypatch):
+    """Enter no code without Python: what an earlier test has let in knows how many are many."""
+    frozen = gc.get_freeze_count()
+    gc.unfreeze()  # what is frozen is not among them
+    everything = gc.get_objects()
+    if frozen:
+        gc.freeze()
+    for look in everything:
+        if type(look) is FunctionType and look.__qualname__ == "at_once.<locals>.look":
+            remember = inspect.getclosurevars(look).nonlocals["remember"]
+            place = remember.__code__.co_freevars.index("quickly")
+            monkeypatch.setattr(remember.__closure__[place], "cell_contents", look)
+
+
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_few_numbers_and_many_give_the_same(function, runs, monkeypatch):
+    look_again(monkeypatch)
     rule = RULES[function]
     calls = [completed(rule, call) for call in SAMPLES[function]]
     calls = [c for c in calls if all(x.of(c).dtype == float for x in places(rule, c))]
@@ -253,9 +271,7 @@ def test_few_numbers_and_many_give_the_same(function, runs, monkeypatch):
         for ours, theirs in zip(values_and_gradients(rule, call), before, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
     plan = plan_of(rule)
-    # What an earlier test has let in without Python was told from how many numbers on.
-    entered = "wengert.compile.call.by_elements" in sys.modules
-    assert runs or entered or not (plan.blocks or plan.fused or rule.family == "general")
+    assert runs or not (plan.blocks or plan.fused or rule.family == "general")
 
 
 def test_settings_that_are_equal_and_not_the_same_have_code_of_their_own():
