@@ -35,26 +35,46 @@ def check(f, *args, flown):
     assert len(list(loops(compiled.program))) == flown
 
 
-def test_a_function_and_its_derivative_beside_it_run_one_loop():
-    # Each had its own: the derivative's kept states.
-    check(lambda s: flight(s) + wg.grad(flight)(s), 1.5, flown=1)
+slope, tangent = wg.grad(flight), wg.jacfwd(flight)
 
 
-def test_a_derivative_in_a_branch_reads_the_states_of_the_loop_before_it():
-    def f(s):
-        value = flight(s)
-        return wg.cond(value > 1.6, lambda: wg.grad(flight)(s), lambda: value * 2)
+@pytest.mark.parametrize("derivative", [slope, tangent], ids=["slope", "tangent"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda s, d: flight(s) + d(s),
+        lambda s, d: d(s) * 2 + flight(s),
+        lambda s, d: branch(flight(s), lambda v: d(s), lambda v: v * 2),
+        lambda s, d: branch(
+            flight(s),
+            lambda v: wg.cond(s > 1.8, lambda: d(s) + v, lambda: v * 3),
+            lambda v: v * 2,
+        ),
+        lambda s, d: branch(
+            s, lambda s: wg.cond(flight(s) > 1.6, lambda: d(s), lambda: flight(s) * 2), lambda s: s
+        ),
+    ],
+    ids=["before it", "behind it", "in a branch", "in a branch of a branch", "both in a branch"],
+)
+def test_a_function_and_its_derivative_run_one_loop(f, derivative):
+    # Each had its own: a derivative keeps states, and the loop of a tangent does more.
+    check(lambda s: f(s, derivative), 1.5, flown=1)
 
-    check(f, 1.5, flown=1)
+
+def branch(value, then, otherwise):
+    return wg.cond(value > 1.6, lambda: then(value), lambda: otherwise(value))
 
 
-def test_a_branch_of_a_branch_is_handed_the_results_too():
-    def f(s):
-        value = flight(s)
-        slope = lambda: wg.grad(flight)(s) + value
-        inner = lambda: wg.cond(s > 1.8, slope, lambda: value * 3)
-        return wg.cond(value > 1.6, inner, lambda: value * 2)
-
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda s: flight(s) + tangent(s) + slope(s) + wg.jacfwd(tangent)(s),
+        lambda s: wg.cond(flight(s) > 1.6, lambda: wg.grad(tangent)(s), lambda: tangent(s)),
+        lambda s: wg.cond(flight(s) > 1.6, lambda: tangent(s), lambda: flight(s) * 2),
+    ],
+    ids=["four of them", "two in branches", "asked for again in a branch"],
+)
+def test_a_function_and_several_derivatives_run_one_loop(f):
     check(f, 1.5, flown=1)
 
 
@@ -73,29 +93,6 @@ def test_a_descent_flies_once_for_each_place_that_it_tries(derivative):
         return wg.while_loop(lambda state: state[4] < 9, step, start)[0]
 
     check(descent, 1.5, flown=3)  # where it starts, where it goes on, and its own
-
-
-tangent = wg.jacfwd(flight)
-
-
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda s: flight(s) + tangent(s),
-        lambda s: tangent(s) * 2 + flight(s),
-        lambda s: flight(s) + tangent(s) + wg.grad(flight)(s) + wg.jacfwd(tangent)(s),
-        lambda s: wg.cond(flight(s) > 1.6, lambda: tangent(s), lambda: flight(s) * 2),
-        lambda s: wg.cond(
-            flight(s) > 1.6,
-            lambda: wg.cond(s > 1.8, lambda: tangent(s) + flight(s), lambda: s * 3),
-            lambda: s * 2,
-        ),
-        lambda s: wg.cond(flight(s) > 1.6, lambda: wg.grad(tangent)(s), lambda: tangent(s)),
-    ],
-)
-def test_a_function_and_its_tangent_run_one_loop(f):
-    # The tangent's loop does what the function's does, and more: both ran.
-    check(f, 1.5, flown=1)
 
 
 def pushed(s, seed):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import Function, each, ndarray, writes
-from wengert.dtypes import is_half
+from wengert.dtypes import is_half, is_inexact, is_number
 from wengert.rules.blocks import ENOUGH, FLOATING, HALF, by_elements, many
 from wengert.rules.rule import RULES
 
@@ -143,6 +143,22 @@ def arrays_in(values: Iterable[Any]) -> Iterable[Any]:
             yield from arrays_in(x)
         elif hasattr(type(x), "__array_function__"):
             yield x
+
+
+def are_half(values: Iterable[Any]) -> bool:
+    """Whether the arrays of floating-point numbers among some values are of one such dtype.
+
+    Numbers that a program is given have none of their own.
+    """
+    kinds = set()
+    for x in arrays_in(values):
+        if getattr(x, "weak", False):
+            continue
+        if is_number(x.dtype) and is_inexact(x.dtype):
+            if not is_half(x.dtype):
+                return False  # at the first, as nearly always: this is asked of each call
+            kinds.add(x.dtype)
+    return len(kinds) == 1
 
 
 def _stored(result: Any, out: Any) -> Any:

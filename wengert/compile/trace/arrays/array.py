@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert import dtypes
 from wengert.arrays.kind import Kind
 from wengert.arrays.memory import offset
 from wengert.arrays.methods import ArrayMethods
@@ -47,7 +46,7 @@ from wengert.errors import TracingError
 from wengert.history.location import here, is_internal, line_of
 from wengert.history.node import tick
 from wengert.rules import indexing
-from wengert.rules.half import arrays_in, computed, keeps_numbers
+from wengert.rules.half import are_half, arrays_in, computed, keeps_numbers
 
 numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
 NUMBERS = frozenset({int, float, bool, complex})
@@ -115,7 +114,7 @@ class Trace(Kind):
         self, function: Function, args: Any, kwargs: Any, results: list[tuple[Shape, Any]]
     ) -> tuple[Value, ...]:
         draws = getattr(function, "draws", False)
-        if draws and self.drawn_before is not None and getattr(function, "is_set_back", True):
+        if draws and self.drawn_before is not None and getattr(function, "again", True):
             self.drawn.append((function, next(self.drawn_before)))
             return self.drawn[-1][1]
         if not draws and any(np.dtype(dtype).hasobject for _, dtype in results):
@@ -271,7 +270,7 @@ class Trace(Kind):
         if kwargs.get("axis") is not None:
             check_axis(function, args, kwargs["axis"], is_users())
         call = functools.partial(super().call, function)
-        narrow = not keeps_numbers(function) and _are_half((*args, *kwargs.values()))
+        narrow = not keeps_numbers(function) and are_half((*args, *kwargs.values()))
         try:
             y = _in_single(function, call, args, kwargs) if narrow else call(args, kwargs)
         except TracingError as error:
@@ -459,22 +458,6 @@ def _in_single(function: Any, call: Function, args: Any, kwargs: Any) -> Any:
 
 def _is_traced(x: Any) -> bool:
     return type(x) is TracedArray
-
-
-def _are_half(values: Any) -> bool:
-    """Whether the arrays of floating-point numbers among some values are of one such dtype.
-
-    Numbers that a program is given have none of their own.
-    """
-    kinds = set()
-    for x in arrays_in(values):
-        if getattr(x, "weak", False):
-            continue
-        if dtypes.is_number(x.dtype) and dtypes.is_inexact(x.dtype):
-            if not dtypes.is_half(x.dtype):
-                return False  # at the first, as nearly always: this is asked of each call
-            kinds.add(x.dtype)
-    return len(kinds) == 1
 
 
 def writable(x: Any) -> TracedArray:

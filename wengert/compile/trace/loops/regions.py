@@ -93,7 +93,7 @@ def region(
     own = [k for k, x in enumerate(leaves) if _is_made(x, since)]
     if not own or not keeps() or not modes.is_grad_enabled() or _share(leaves, since):
         return result
-    numbers = [values for draw, values in trace.drawn[drawn:] if draw.is_set_back]
+    numbers = [values for draw, values in trace.drawn[drawn:] if draw.again]
     if draws_again and any(v in trace.homes for values in numbers for v in values):
         return result  # drawn in loops inside, of which only the last ones are there
 

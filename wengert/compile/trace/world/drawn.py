@@ -144,9 +144,9 @@ class Draw:
         self.makes: type | None = None
         """The class of what it makes; not an example, which a program would keep for ever."""
         drawn_from = place.owner if type(place) is Attribute else place.read(())
-        self.is_clock = drawn_from is time
-        self.is_set_back = drawn_from is default_generator
-        """Whether `set_rng_state` lets it draw the same again, as a checkpoint does."""
+        self.again = None if drawn_from is time else drawn_from is default_generator
+        """Whether `set_rng_state` lets it draw the same again, as a checkpoint does; None of a
+        clock, of which nobody expects it."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return getattr(self.place.read(()), self.method)(*args, **kwargs)

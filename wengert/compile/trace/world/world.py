@@ -533,18 +533,20 @@ class World(Reads):
         return Done(len(self.effects), len(self.trace.written), len(self.trace.drawn), tick())
 
     def has_computed(self, before: Done, now: Done) -> bool:
-        written = self.trace.written[before.writes : now.writes]
-        return now.draws > before.draws or any(born < before.time for born in written)
+        return now.draws > before.draws or self._wrote_into(before, before, now)
 
     def has_done(self, begun: Done, before: Done, now: Done) -> bool:
         """Whether something that was there when it `begun` has been changed meanwhile."""
+        return now.effects > before.effects or self._wrote_into(begun, before, now)
+
+    def _wrote_into(self, begun: Done, before: Done, now: Done) -> bool:
         written = self.trace.written[before.writes : now.writes]
-        return now.effects > before.effects or any(born < begun.time for born in written)
+        return any(born < begun.time for born in written)
 
     def draws_anew(self, before: Done, now: Done) -> bool:
         """Whether something was drawn meanwhile that a second time would be something else."""
         draws = self.trace.drawn[before.draws : now.draws]
-        return any(not draw.is_set_back and not draw.is_clock for draw, _ in draws)
+        return any(draw.again is False for draw, _ in draws)
 
     def carried_out(self, owner: Any, within: Within) -> None:
         """A call that has changed this container is made again by each call of the program, with
