@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any
 
 import numpy as np
@@ -221,3 +222,12 @@ def test_a_copy_of_an_array_has_memory_and_history_of_its_own(copied: Any) -> No
         return np.sum(y * z)
 
     np.testing.assert_allclose(wg.grad(f)(X), wg.numeric.gradient(f, X), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("count", "ddof"), [(3, 3), (3, 5), (1, 1)])
+def test_a_covariance_over_no_degrees_of_freedom_is_infinite_or_nan(count: int, ddof: int) -> None:
+    # It was divided by a negative number of them: variances below zero.
+    x = np.arange(2.0 * count).reshape(2, count) ** 2
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+        expected = np.cov(x, ddof=ddof)
+    np.testing.assert_array_equal(np.cov(wg.tensor(x), ddof=ddof).numpy(), expected)

@@ -16,8 +16,8 @@ from wengert.autograd.settings import refuses
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
 from wengert.functions.joining import cat
 from wengert.functions.reductions import cumsum, sum
-from wengert.functions.shapes import expand, narrow, select
-from wengert.tensor import Tensor, wrap
+from wengert.functions.shapes import narrow, select
+from wengert.tensor import Tensor
 
 
 @takes_out
@@ -236,9 +236,6 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
     x = tensor_of(x, "x")
     if x.ndim != 1:
         raise RuntimeError(f"x must be a one-dimensional tensor, got shape {list(x.shape)}")
-    n = len(x) if N is None else N
-    if n < 0:
-        raise RuntimeError(f"N must be non-negative, got {n}")
-    powers = np.arange(n) if increasing else np.arange(n)[::-1]
-    columns = expand(x.unsqueeze(-1), (len(x), n))
-    return columns ** wrap(powers.astype(np.int64))
+    if N is not None and N < 0:
+        raise RuntimeError(f"N must be non-negative, got {N}")
+    return np.vander(x, N, increasing)

@@ -269,21 +269,14 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Te
     """As many pieces as said, sizes differing by at most one, or cut at the places given: views."""
     input = tensor_of(input)
     axis = _splittable(input, dim)
-    n = input.shape[axis]
     cuts = (
         indices_or_sections.tolist()
         if isinstance(indices_or_sections, Tensor)
         else indices_or_sections
     )
-    if isinstance(cuts, int):
-        if cuts <= 0:
-            raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
-        small, larger = divmod(n, cuts)
-        cuts = [k * small + min(k, larger) for k in range(1, cuts)]
-    bounds = [0, *cuts, n]
-    return tuple(
-        input[(slice(None),) * axis + (slice(a, b),)] for a, b in itertools.pairwise(bounds)
-    )
+    if isinstance(cuts, int) and cuts <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
+    return tuple(np.array_split(input, cuts, axis))
 
 
 @takes_names

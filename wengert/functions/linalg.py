@@ -653,8 +653,7 @@ def cross(input: Any, other: Any, *, dim: int = -1) -> Tensor:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[axis]} and "
             f"{b.shape[axis]}"
         )
-    one, two = (_roll(a, -k, axis) * _roll(b, k - 3, axis) for k in (1, 2))
-    return one - two
+    return np.cross(a, b, axis=axis)
 
 
 @takes_out
@@ -679,7 +678,7 @@ def vander(x: Any, N: int | None = None) -> Tensor:
     n = x.shape[-1] if N is None else N
     if n < 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, got {n}.")
-    return x.unsqueeze(-1) ** wrap(np.arange(n))
+    return np.vander(x, n, True)
 
 
 # ---- tensors as matrices -----------------------------------------------------------------------

@@ -227,13 +227,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
 @of_tensors(2)
 def kron(input: Any, other: Any) -> Tensor:
     """The Kronecker product: each element of one times all of the other."""
-    n = max(input.ndim, other.ndim)
-    a = input.reshape((1,) * (n - input.ndim) + tuple(input.shape))
-    b = other.reshape((1,) * (n - other.ndim) + tuple(other.shape))
-    spread = a.reshape([k for size in a.shape for k in (size, 1)]) * b.reshape(
-        [k for size in b.shape for k in (1, size)]
-    )
-    return spread.reshape([i * j for i, j in zip(a.shape, b.shape, strict=True)])
+    return np.kron(input, other)
 
 
 @takes_out
@@ -256,7 +250,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
             f"cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and "
             f"{other.shape[dim]}"
         )
-    return input.roll(-1, dim) * other.roll(-2, dim) - input.roll(-2, dim) * other.roll(-1, dim)
+    return np.cross(input, other, axis=dim)
 
 
 @takes_out

@@ -19,9 +19,6 @@ from wengert.dispatch import as_array, primitive, require
 from wengert.errors import MissingRuleError
 from wengert.functions import results
 from wengert.functions.arguments import constant, of_tensors, one_dim, takes_out, tensor_of
-from wengert.functions.reductions import mean, sum
-from wengert.functions.shapes import movedim
-from wengert.functions.sorting import sort
 from wengert.history import modes
 from wengert.rules.indexing import scatter_add
 from wengert.rules.loops import loopable
@@ -91,44 +88,9 @@ def _quantile(
         raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, got {q.ndim}D")
     wrong = "quantile() q values must be in the range [0, 1]"
     require((q._array >= 0) & (q._array <= 1), RuntimeError, wrong)
-    rank = input.ndim
-    axis = None if dim is None else one_dim(dim, rank)
-    rows = input.reshape(-1) if axis is None or not rank else movedim(input, axis, -1)
-    quantiles = _of_rows(sort(rows, -1)[0], q, interpolation, ignore_nan)
-    # The quantiles come last so far, and are to come first.
-    if keepdim and rank:
-        quantiles = (
-            quantiles.reshape((1,) * rank + (-1,))
-            if axis is None
-            else movedim(quantiles.unsqueeze(-2), -2, axis)
-        )
-    quantiles = movedim(quantiles, -1, 0)
-    return quantiles if q.ndim else quantiles.squeeze(0)
-
-
-def _of_rows(ordered: Tensor, q: Tensor, interpolation: str, ignore_nan: bool) -> Tensor:
-    """The quantiles of rows that are sorted, along the last dimension."""
-    n = ordered.shape[-1]
-    nans = np.isnan(ordered._array).sum(-1, keepdims=True)
-    last = np.maximum(n - 1 - nans, 0) if ignore_nan else np.full(nans.shape, n - 1)
-    rank = q.reshape(-1) * constant(as_array(last, ordered.dtype))
-    place = rank._array
-    low, high = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
-    if not ignore_nan:  # NaN is sorted to the end
-        low, high = (np.where(nans > 0, n - 1, i) for i in (low, high))
-    if interpolation == "lower":
-        return _pick(ordered, low, -1)
-    if interpolation == "higher":
-        return _pick(ordered, high, -1)
-    if interpolation == "nearest":
-        near = np.where(low == high, low, np.rint(place).astype(np.int64))
-        return _pick(ordered, near, -1)
-    below, above = _pick(ordered, low, -1), _pick(ordered, high, -1)
-    if interpolation == "midpoint":
-        weight: Any = constant(as_array((low != high) * 0.5, ordered.dtype))
-    else:
-        weight = rank - constant(as_array(np.floor(place), ordered.dtype))
-    return below + (above - below) * weight
+    function: Any = np.nanquantile if ignore_nan else np.quantile
+    axis = None if dim is None or not input.ndim else one_dim(dim, input.ndim)
+    return function(input, q, axis, method=interpolation, keepdims=keepdim)
 
 
 # ---- counts --------------------------------------------------------------------------------
@@ -322,42 +284,25 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     the frequencies `fweights` (integers) and the importances `aweights`; where there are
     importances the correction is scaled by sum(w a) / sum(w). One variable gives a number.
     """
+    x = _variables("cov", input)
+    _check_weights(x.shape[-1] if x.ndim else 1, fweights, aweights)
+    return np.cov(x, ddof=correction, fweights=fweights, aweights=aweights)
+
+
+def _variables(name: str, input: Any) -> Tensor:
     x = tensor_of(input)
     if x.ndim > 2:
         raise RuntimeError(
-            "cov(): expected input to have two or fewer dimensions but got an input with "
+            f"{name}(): expected input to have two or fewer dimensions but got an input with "
             f"{x.ndim} dimensions"
         )
     if x.dtype == dtypes.bool:
-        raise RuntimeError("cov(): bool dtype is not supported for input. Use x.float().")
-    if not dtypes.is_inexact(x.dtype):
-        x = cast(x, dtypes.get_default_dtype())
-    x = x.reshape(1, -1) if x.ndim < 2 else x
-    weights = _weights(x.shape[1], fweights, aweights)
-    if weights is None:
-        away = x - mean(x, 1, True)
-        product = away @ away.conj().mT
-        degrees: Any = x.shape[1] - correction
-        result = product / degrees if degrees > 0 else product * _over_nothing(x.shape[1])
-    else:
-        total = sum(weights)
-        wrong = "cov(): weights sum to zero, can't be normalized"
-        require(total._array != 0, RuntimeError, wrong)
-        away = x - sum(x * weights, 1, True) / total
-        product = (away * weights) @ away.conj().mT
-        scale = 1 if aweights is None else sum(weights * aweights) / total
-        degrees = (total - correction * scale).clamp(min=0)
-        result = product / degrees
-    return result.reshape(()) if x.shape[0] == 1 else result
+        raise RuntimeError(f"{name}(): bool dtype is not supported for input. Use x.float().")
+    return x if dtypes.is_inexact(x.dtype) else cast(x, dtypes.get_default_dtype())
 
 
-def _over_nothing(n: int) -> float:
-    """What a sum of squares over no degrees of freedom is multiplied by."""
-    return math.nan if n <= 1 else math.inf
-
-
-def _weights(n: int, fweights: Any, aweights: Any) -> Any:
-    """The product of the weights given; RuntimeError for those that cannot be weights."""
+def _check_weights(n: int, fweights: Any, aweights: Any) -> None:
+    """RuntimeError for what cannot be weights of n observations."""
     weights = None
     for name, given, kinds in (("fweights", fweights, "iu"), ("aweights", aweights, "f")):
         if given is None:
@@ -380,20 +325,12 @@ def _weights(n: int, fweights: Any, aweights: Any) -> Any:
             )
         require(~(given._array < 0), RuntimeError, f"cov(): {name} cannot be negative")
         weights = given if weights is None else weights * given
-    return weights
+    wrong = "cov(): weights sum to zero, can't be normalized"
+    require(weights is None or weights._array.sum() != 0, RuntimeError, wrong)
 
 
 def corrcoef(input: Any) -> Tensor:
     """The matrix of correlation coefficients of variables in rows: covariances over the products
     of the standard deviations.
     """
-    if tensor_of(input).ndim > 2:
-        raise RuntimeError(
-            "corrcoef(): expected input to have two or fewer dimensions but got an input with "
-            f"{tensor_of(input).ndim} dimensions"
-        )
-    c = cov(input)
-    if not c.ndim:
-        return c / c
-    spread = c.diagonal().real.sqrt()
-    return c / spread.unsqueeze(1) / spread.unsqueeze(0)
+    return np.corrcoef(_variables("corrcoef", input))

@@ -148,7 +148,7 @@ def _kron(a: Any, b: Any) -> Any:
 
 @composed(np.vander)
 def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    n = x.shape[0] if N is None else N
+    n = x.shape[-1] if N is None else N
     powers = np.arange(n) if increasing else np.arange(n)[::-1]
     return np.expand_dims(x, -1) ** powers
 

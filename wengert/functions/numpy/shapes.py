@@ -101,27 +101,18 @@ def _block(arrays: Any) -> Any:
     return joined(arrays, 0)
 
 
-def _splitting(name: str) -> Any:
-    function, axis = {"hsplit": (np.hsplit, 1), "vsplit": (np.vsplit, 0), "dsplit": (np.dsplit, 2)}[
-        name
-    ]
-
+def _splitting(name: str, axis: int, least: int) -> Any:
     def meaning(ary: Any, indices_or_sections: Any) -> Any:
-        places = _places(ary)
-        along = 0 if name == "hsplit" and len(ary.shape) == 1 else axis
-        pieces = function(places, known(indices_or_sections))  # checks the sizes, too
-        before, start, parts = (slice(None),) * along, 0, []
-        for piece in pieces:
-            stop = start + piece.shape[along]
-            parts.append(ary[(*before, slice(start, stop))])
-            start = stop
-        return parts
+        n = len(ary.shape)
+        if n < least:
+            raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
+        return np.split(ary, known(indices_or_sections), min(axis, n - 1))
 
     return meaning
 
 
-for _name in ("hsplit", "vsplit", "dsplit"):
-    composed(getattr(np, _name))(_splitting(_name))
+for _name, _axis, _least in (("hsplit", 1, 1), ("vsplit", 0, 2), ("dsplit", 2, 3)):
+    composed(getattr(np, _name))(_splitting(_name, _axis, _least))
 
 
 @composed(np.unstack)

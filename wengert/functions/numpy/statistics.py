@@ -204,8 +204,7 @@ def _quantiles(a: Any, q: Any, axis: Any, method: str, keepdims: bool, ignore_na
     if a.dtype.kind in "biu":
         a = np.astype(a, np.float64)
     places = array_of(q)
-    if not np.all((places >= 0) & (places <= 1)):
-        raise ValueError("Quantiles must be in the range [0, 1]")
+    require((places >= 0) & (places <= 1), ValueError, "Quantiles must be in the range [0, 1]")
     n = len(a.shape)
     axes = tuple(range(n)) if axis is None else tuple(k % n for k in np.atleast_1d(axis).tolist())
     rest = tuple(k for k in range(n) if k not in axes)
@@ -227,7 +226,7 @@ def _in_rows(ordered: Any, q: Any, method: str, ignore_nan: bool) -> Any:
     n = ordered.shape[-1]
     nans = np.sum(np.isnan(array_of(ordered)), axis=-1, keepdims=True)
     last = np.maximum(n - 1 - nans, 0) if ignore_nan else np.full(nans.shape, n - 1)
-    rank = q * last
+    rank = q * (last if q.dtype.kind in "biu" else last.astype(q.dtype))
     place = array_of(rank)
     low, high = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
     if not ignore_nan:  # NaN is sorted to the end
@@ -350,14 +349,17 @@ def _cov(
         if given is not None:
             w = as_array(given) if w is None else w * as_array(given)
     if w is None:
-        away, degrees = x - np.mean(x, axis=1, keepdims=True), x.shape[1] - ddof
-        weighted = away
-    else:
-        total = np.sum(w)
-        away = x - np.sum(x * w, axis=1, keepdims=True) / total
-        scale = 1 if aweights is None else np.sum(w * aweights) / total
-        weighted, degrees = away * w, total - ddof * scale
-    return np.squeeze(np.matmul(weighted, np.conj(np.transpose(away))) / degrees)
+        away = x - np.mean(x, axis=1, keepdims=True)
+        products, degrees = np.matmul(away, np.conj(np.transpose(away))), x.shape[1] - ddof
+        if degrees > 0:
+            return np.squeeze(products / degrees)
+        # 0/0 for a single observation, x/0 for several: by a product, which raises no warning.
+        return np.squeeze(products * (math.nan if x.shape[1] <= 1 else math.inf))
+    total = np.sum(w)
+    away = x - np.sum(x * w, axis=1, keepdims=True) / total
+    scale = 1 if aweights is None else np.sum(w * aweights) / total
+    products = np.matmul(away * w, np.conj(np.transpose(away)))
+    return np.squeeze(products / np.maximum(total - ddof * scale, 0))
 
 
 @composed(np.corrcoef)
