@@ -22,6 +22,8 @@ import numpy as np
 from numpy._core import umath  # private: see ERRORS
 
 Function = Callable[..., Any]
+numpy: Any = np
+"""NumPy for calls on other kinds of arrays: its types know only its own."""
 
 
 def primitive(

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.kind import Kind, array_of
-
-numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
+from wengert.dispatch import numpy
 
 
 class ArrayMethods(np.lib.mixins.NDArrayOperatorsMixin):

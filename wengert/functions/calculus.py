@@ -13,6 +13,7 @@ from wengert import dtypes
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.settings import refuses
+from wengert.dispatch import numpy
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
 from wengert.functions.joining import cat
 from wengert.functions.reductions import cumsum, sum
@@ -238,4 +239,4 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
         raise RuntimeError(f"x must be a one-dimensional tensor, got shape {list(x.shape)}")
     if N is not None and N < 0:
         raise RuntimeError(f"N must be non-negative, got {N}")
-    return np.vander(x, N, increasing)
+    return numpy.vander(x, N, increasing)

@@ -17,7 +17,7 @@ from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, floating
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
-from wengert.dispatch import called
+from wengert.dispatch import called, numpy
 from wengert.functions import creation
 from wengert.functions.arguments import one_dim, takes_out, tensor_of
 from wengert.functions.shapes import view_as_real
@@ -25,7 +25,6 @@ from wengert.rules.fft import OTHER, axes_of
 from wengert.rules.shapes import overlapped, windows
 from wengert.tensor import Tensor, wrap
 
-numpy: Any = np
 fourier: Any = np.fft  # of Tensors it gives Tensors, which its types know nothing of
 
 Size = int | None

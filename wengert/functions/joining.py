@@ -12,6 +12,7 @@ import numpy as np
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
+from wengert.dispatch import numpy
 from wengert.dtypes import get_default_dtype, result_type
 from wengert.errors import ShapeError
 from wengert.functions.arguments import (
@@ -276,7 +277,7 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Te
     )
     if isinstance(cuts, int) and cuts <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
-    return tuple(np.array_split(input, cuts, axis))
+    return tuple(numpy.array_split(input, cuts, axis))
 
 
 @takes_names

@@ -21,7 +21,7 @@ from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
-from wengert.dispatch import known, require
+from wengert.dispatch import known, numpy, require
 from wengert.errors import DtypeError, LinAlgError, MissingRuleError
 from wengert.functions import reductions, results, shapes
 from wengert.functions.arguments import (
@@ -653,7 +653,7 @@ def cross(input: Any, other: Any, *, dim: int = -1) -> Tensor:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[axis]} and "
             f"{b.shape[axis]}"
         )
-    return np.cross(a, b, axis=axis)
+    return numpy.cross(a, b, axis=axis)
 
 
 @takes_out
@@ -678,7 +678,7 @@ def vander(x: Any, N: int | None = None) -> Tensor:
     n = x.shape[-1] if N is None else N
     if n < 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, got {n}.")
-    return np.vander(x, n, True)
+    return numpy.vander(x, n, True)
 
 
 # ---- tensors as matrices -----------------------------------------------------------------------

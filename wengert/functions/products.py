@@ -9,6 +9,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
+from wengert.dispatch import numpy
 from wengert.functions.arguments import (
     numbers_first,
     of_tensors,
@@ -227,7 +228,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
 @of_tensors(2)
 def kron(input: Any, other: Any) -> Tensor:
     """The Kronecker product: each element of one times all of the other."""
-    return np.kron(input, other)
+    return numpy.kron(input, other)
 
 
 @takes_out
@@ -250,7 +251,7 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
             f"cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and "
             f"{other.shape[dim]}"
         )
-    return np.cross(input, other, axis=dim)
+    return numpy.cross(input, other, axis=dim)
 
 
 @takes_out

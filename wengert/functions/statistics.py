@@ -15,7 +15,7 @@ from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
-from wengert.dispatch import as_array, primitive, require
+from wengert.dispatch import as_array, numpy, primitive, require
 from wengert.errors import MissingRuleError
 from wengert.functions import results
 from wengert.functions.arguments import constant, of_tensors, one_dim, takes_out, tensor_of
@@ -88,7 +88,7 @@ def _quantile(
         raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, got {q.ndim}D")
     wrong = "quantile() q values must be in the range [0, 1]"
     require((q._array >= 0) & (q._array <= 1), RuntimeError, wrong)
-    function: Any = np.nanquantile if ignore_nan else np.quantile
+    function = numpy.nanquantile if ignore_nan else numpy.quantile
     axis = None if dim is None or not input.ndim else one_dim(dim, input.ndim)
     return function(input, q, axis, method=interpolation, keepdims=keepdim)
 
@@ -286,7 +286,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     """
     x = _variables("cov", input)
     _check_weights(x.shape[-1] if x.ndim else 1, fweights, aweights)
-    return np.cov(x, ddof=correction, fweights=fweights, aweights=aweights)
+    return numpy.cov(x, ddof=correction, fweights=fweights, aweights=aweights)
 
 
 def _variables(name: str, input: Any) -> Tensor:
@@ -333,4 +333,4 @@ def corrcoef(input: Any) -> Tensor:
     """The matrix of correlation coefficients of variables in rows: covariances over the products
     of the standard deviations.
     """
-    return np.corrcoef(_variables("corrcoef", input))
+    return numpy.corrcoef(_variables("corrcoef", input))

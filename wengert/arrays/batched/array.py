@@ -21,14 +21,13 @@ import numpy as np
 from wengert.arrays.common import axes_of, axis_of
 from wengert.arrays.kind import Kind, kind_of, name_of
 from wengert.arrays.methods import ArrayMethods
-from wengert.dispatch import PLAIN, as_array, each, primitive, signature
+from wengert.dispatch import PLAIN, as_array, each, numpy, primitive, signature
 from wengert.errors import BatchingError
 from wengert.history.location import here, line_of, warn
 from wengert.history.node import Node, tick
 from wengert.rules.half import held
 from wengert.rules.rule import RULES
 
-numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
 Randomness = Literal["error", "different", "same"]
 
 

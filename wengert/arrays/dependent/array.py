@@ -26,12 +26,10 @@ from wengert import dtypes
 from wengert.arrays.dependent.origins import Ids, Origins
 from wengert.arrays.kind import Kind, array_of
 from wengert.arrays.methods import ArrayMethods
-from wengert.dispatch import each, writes
+from wengert.dispatch import each, numpy, writes
 from wengert.errors import PatternError
 from wengert.history.location import here, line_of
 from wengert.rules import RULES
-
-numpy: Any = np
 
 
 class Dependence(Origins, Kind):

@@ -41,14 +41,13 @@ from wengert.compile.trace.arrays.opaque import (
 from wengert.compile.trace.arrays.operands import BITWISE, common_shape, in_arithmetic, type_of
 from wengert.compile.trace.arrays.scopes import Scope, check_is_inside, writable_now
 from wengert.compile.trace.arrays.storage import Flags, Peek, Step, Storage, unasked, written
-from wengert.dispatch import PLAIN, Function, each, require, writes
+from wengert.dispatch import PLAIN, Function, each, numpy, require, writes
 from wengert.errors import TracingError
 from wengert.history.location import here, is_internal, line_of
 from wengert.history.node import tick
 from wengert.rules import indexing
 from wengert.rules.half import are_half, arrays_in, computed, keeps_numbers
 
-numpy: Any = np  # its functions return what its arguments say; its types know only its own arrays
 NUMBERS = frozenset({int, float, bool, complex})
 LISTED = 64
 """So many numbers of a list are each one of the program."""
