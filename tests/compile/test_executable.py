@@ -206,6 +206,33 @@ def test_a_long_body_only_calls_its_steps() -> None:
         np.testing.assert_allclose(out, getattr(np, name)(given), rtol=1e-6)
 
 
+def test_roots_that_a_loop_takes_side_by_side_are_one_instruction(monkeypatch: Any) -> None:
+    # A processor takes two in the time of one. They were two, as LLVM was not asked to look for
+    # such pairs where nothing goes round; the gradient of a loop of few numbers waited for them.
+    import wengert as wg
+    from wengert.compile.llvm.machine import host
+
+    made = []
+    optimized = host.optimized
+
+    def watched(text: str, passes: Any) -> Any:
+        made.append(str(module := optimized(text, passes)))
+        return module
+
+    def step(x: Any) -> Any:
+        return np.concatenate([np.sqrt(x[1:] ** 2 + 1), np.sqrt(x[:1] ** 2 + 2)])
+
+    monkeypatch.setattr(host, "optimized", watched)
+    monkeypatch.setenv("WENGERT_CACHE", "")
+    f = wg.compile(lambda x: wg.while_loop(lambda x: x[0] < 5, step, x))
+    x = expected = np.ones(2)
+    while expected[0] < 5:
+        expected = step(expected)
+    np.testing.assert_allclose(f(x), expected, rtol=1e-14)
+    roots = [line for text in made for line in text.splitlines() if "@llvm.sqrt" in line]
+    assert any("<2 x double>" in line for line in roots if "call" in line), roots
+
+
 def test_steps_that_come_again_and_again_are_a_loop_of_a_long_body() -> None:
     # Each was written, and LLVM read it: of a network of 64 layers a body of 2,500 instructions,
     # as many as all that it called.

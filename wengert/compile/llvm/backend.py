@@ -16,7 +16,11 @@ from wengert.compile.llvm.elementary import scalars
 from wengert.compile.llvm.library import natives
 from wengert.compile.llvm.machine import host
 from wengert.compile.plan.outer import Outer
-from wengert.compile.plan.plan import Call, Plan
+from wengert.compile.plan.plan import Call, Plan, numbered
+from wengert.compile.program.bodies import LOOPS
+
+MANY = 512
+"""Steps of a plan and of its bodies, above which LLVM's own pipeline takes long."""
 
 
 class LLVM:
@@ -52,9 +56,9 @@ class LLVM:
         try:
             text = f"{timed} {description.told(plan)}"
         except description.Untold:
-            code = host.compile_module(write(), name)
+            code = host.compile_module(write(), name, _passes(plan))
         else:
-            code = host.compile_text(text, write, name)
+            code = host.compile_text(text, write, name, _passes(plan))
         return Body(code, code.address(description.NAME))
 
     def outer(self, plan: Plan, function: Outer) -> Body:
@@ -63,6 +67,15 @@ class LLVM:
 
     def object_file(self, plan: Plan, function: Outer) -> bytes:
         return host.object_file(_outer(plan, function))
+
+
+def _passes(plan: Plan) -> tuple[str, ...]:
+    """All of LLVM's where a few steps run again and again: what is left among their arrays in
+    registers costs more, time after time, than it takes to find.
+    """
+    steps = [step for _, step, _ in numbered(plan)]
+    goes_round = any(isinstance(s, Call) and type(s.statement.function) in LOOPS for s in steps)
+    return host.USUAL if goes_round and len(steps) <= MANY else host.PASSES
 
 
 def _outer(plan: Plan, function: Outer) -> ir.Module:

@@ -331,6 +331,10 @@ class Rewind(_Kept):
         return results if len(results) != 1 else results[0]
 
 
+LOOPS = frozenset({Repeat, Until, Rewind})
+"""The functions whose bodies run again and again."""
+
+
 def _given(program: Program, arrays: list[Any]) -> list[Any]:
     """Arrays for a program to read, and to write its state into."""
     return [np.asarray(x, v.dtype) for v, x in zip(program.inputs, arrays, strict=True)]

@@ -46,8 +46,8 @@ FEW = "always_inliner", "sroa", "simplify_cfg"
 """Enough for code that reads objects and calls functions: the others make it no faster."""
 USUAL = ("usual",)
 """LLVM's own pipeline at its third level, for loops that are somebody's text: nothing in them is
-hoisted, chosen once for all rounds, or in vectors. But for unrolling, for which a loop of few
-rounds pays more than it gains."""
+hoisted, chosen once for all rounds, or in vectors. And for loops of bodies, which are joined of
+many steps. But for unrolling, for which a loop of few rounds pays more than it gains."""
 
 # llvmlite fills a table of characters when it first writes a text, and other threads that write
 # theirs in the meantime find half of it (KeyError). Nobody else runs while a module is imported.
@@ -379,6 +379,7 @@ def optimized(text: str, names: Sequence[str] = PASSES) -> Any:
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=3 if names is USUAL else LEVEL)
     options.loop_vectorization, options.loop_unrolling = True, False
+    options.slp_vectorization = True  # two roots side by side take as long as one
     builder = llvm.create_pass_builder(_shared_target_machine(), options)
     if names is USUAL:
         passes = builder.getModulePassManager()

@@ -222,29 +222,60 @@ def add_of_a_part(p: Rewrite, s: Statement) -> Any:
 @RULES.on(np.add)
 def add_of_parts(p: Rewrite, s: Statement) -> Any:
     """updated(full(0), i, v) + updated(full(0), j, w) = updated(updated(full(0), i, v), j, w) where
-    i and j have no element in common, and updated(full(0), i, v + w) where they are the same.
+    i and j have no element in common, and updated(full(0), i, v + w) where they are the same. In
+    (a + updated(full(0), i, v)) + updated(full(0), j, w), a comes last.
 
     The elements are the same up to the sign of a zero, and none waits for the sum of others.
     """
-    out = s.output
-    if any(type(v) is not Value or v.shape != out.shape or v.dtype != out.dtype for v in s.args):
+    for a, b in (s.args, s.args[::-1]):
+        m = p.maker(a, np.add)
+        for first, second in (m.args, m.args[::-1]) if m and p.once(a) else ():
+            if (together := _together(p, second, b)) is not None:
+                return p(np.add, first, together)
+    return _together(p, *s.args)
+
+
+def _together(p: Rewrite, a: Any, b: Any) -> Any:
+    """The sum of two arrays of writes, as one; None where they are none, or cross."""
+    if type(a) is not Value or type(b) is not Value or (a.shape, a.dtype) != (b.shape, b.dtype):
         return None
-    mine, yours = (_writes_of(p, v) for v in s.args)
-    if not mine or not yours or out.dtype.kind not in "fiu":
+    mine, yours = _writes_of(p, a), _writes_of(p, b)
+    if not mine or not yours or a.dtype.kind not in "fiu":
         return None
     places = [index for index, _ in mine]
     for index, value in yours:
         if index in places:
             k = places.index(index)
             mine[k] = index, p(np.add, mine[k][1], value)
-        elif all(_apart(index, place, out.shape) for place in places):
+        elif all(_apart(index, place, a.shape) for place in places):
             mine.append((index, value))
         else:
             return None
-    whole = p.full(out.shape, 0, out.dtype)
-    for index, value in mine:
+    return _written(p, a, a.shape, mine)
+
+
+def _written(p: Rewrite, like: Value, shape: Shape, writes: list[tuple[Any, Any]]) -> Any:
+    """These writes into zeros."""
+    whole = p.full(shape, 0, like.dtype)
+    for index, value in writes:
         whole = p(updated, whole, index, value)
     return whole
+
+
+@RULES.on(np.sum)
+def sum_of_parts(p: Rewrite, s: Statement) -> Any:
+    """sum(updated(full(0), i, v), axis) = updated(full(0), i without axis, sum(v, axis))"""
+    x, axes = s.args[0], s.kwargs["axis"]
+    writes = _writes_of(p, x) if x.dtype == s.output.dtype else []
+    if len(writes) != 1 or s.kwargs.get("keepdims", False):
+        return None
+    ((index, value),) = writes
+    part = p(np.broadcast_to, value, np.empty(x.shape)[index].shape)
+    slices = [k for k, entry in enumerate(index) if type(entry) is slice]
+    summed = tuple(slices.index(k) for k in axes if k in slices)
+    left = tuple(entry for k, entry in enumerate(index) if k not in axes)
+    total = p(np.sum, part, axis=summed, keepdims=False) if summed else part
+    return _written(p, x, s.output.shape, [(left, total)])
 
 
 def _writes_of(p: Rewrite, x: Value) -> list[tuple[Any, Value]]:
