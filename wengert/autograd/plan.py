@@ -268,7 +268,7 @@ def plan_of(rule: Rule, number: str | None = None) -> Plan:
         constants=rule.constants,
         unstated=rule.unstated,
         conjugated=tuple(n for n in tracked if _is_conjugated(rule, rule.reverse[n])),
-        fused=tuple(n for n in tracked if rule.formulas and _has_steps(rule.reverse[n])),
+        fused=tuple(n for n in tracked if rule.formulas and _is_fused(rule.reverse[n], number)),
         elementwise=rule.family == "elementwise",
         several=rule.outputs != 1,
         view=rule.view,
@@ -294,8 +294,10 @@ def _has_steps_forward(rule: Rule) -> bool:
     return has_steps(body, len(rule.arguments))
 
 
-def _has_steps(transpose: Lambda) -> bool:
-    return has_steps(transpose, 1 + len(parameters(transpose)))
+def _is_fused(transpose: Lambda, number: str | None) -> bool:
+    """Whether many numbers go to machine code: it has steps, and takes arrays before a number."""
+    names = parameters(transpose)
+    return number not in names[:-1] and has_steps(transpose, 1 + len(names))
 
 
 def usual_plan(rule: Rule, usual: Usual) -> Plan:

@@ -165,7 +165,7 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None, more: Any = ()) 
         elif plan.halves and dtype is float16:
             array = own.halves(*[value(plan, n, given, arrays) for n in plan.arguments])
         elif plan.blocks and arrays[plan.first].size >= (
-            blocks.SEVERAL if plan.steps else blocks.BLOCK
+            blocks.FEW if plan.steps else blocks.BLOCK
         ):
             array = own.at_once(*[value(plan, n, given, arrays) for n in plan.arguments])
         elif plan.quick or plan.blocks:  # by position, which is quicker than by name
@@ -494,7 +494,7 @@ def is_overwritten(plan: Plan, self: Any, y: Any, cell: Any) -> bool:
 
 @inline
 def is_large(x: Any) -> bool:
-    return type(x) is ndarray and x.size >= blocks.BLOCK
+    return type(x) is ndarray and x.size >= blocks.FEW
 
 
 def at(node: Any, slot: int) -> Any:

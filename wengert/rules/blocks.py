@@ -22,7 +22,9 @@ from wengert.rules.ways import implemented, way
 BLOCK = 1 << 15
 """So many numbers are worked on at a time; fewer are left to NumPy."""
 SEVERAL = 1 << 13
-"""So many are worth it where a formula is elementwise."""
+"""So many are worth blocks of `ENOUGH` where a formula is elementwise."""
+FEW = 1 << 5
+"""So many are worth machine code there, which is entered without Python; they are a block, too."""
 ENOUGH = 1 << 12
 """So many are worth it where NumPy goes from number to number; they are a block, too."""
 
@@ -52,8 +54,9 @@ class _Machine:
     written, those after it read.
 
     `elements(function, step, arrays, settings, sizes, body, otherwise)` is what computes
-    `function(*arrays, *settings)` of arrays of so many numbers that are in order, without asking
-    here; it hands fewer to `body`, and all else to `otherwise`. None where there is no such code.
+    `function(*arrays, *settings)` of arrays that are in order, of as many numbers as `sizes` holds,
+    without asking here; it hands arrays of several shapes to `body`, and few numbers that are not
+    in order, and all else to `otherwise`. None where there is no such code.
     """
 
     run: Function = staticmethod(lambda *call: None)
@@ -96,42 +99,63 @@ def at_once(function: Function, enough: int | None = None) -> Function:
     True
     """
     body = getattr(function, "body", function)
+    least = enough or FEW
     quickly: Function = body
     seen: set[Any] = set()
+
+    def run(*values: Any) -> Any:
+        x = values[0]
+        if (type(x) is np.ndarray and x.size < least) or _thread.in_steps or not errors_pass():
+            return body(*values)
+        return quickly(*values)
 
     def look(*values: Any) -> Any:
         count = 0
         while count < len(values) and isinstance(values[count], np.ndarray):
+            if values[count].shape != values[0].shape:
+                return body(*values)
             count += 1
         arrays, settings = values[:count], values[count:]
-        settled = not any(isinstance(x, np.ndarray) for x in settings)
-        if count and settled and many(*arrays, enough=enough or SEVERAL):
-            if type(function) is not np.ufunc or not settings:
-                if all(x.flags.c_contiguous for x in arrays):
-                    remember(arrays, settings)
+        if not count or not many(*arrays, enough=least):
+            return body(*values)
+        if any(isinstance(x, np.ndarray) for x in settings):
+            return body(*values)
+        if type(function) is not np.ufunc or not settings:
+            step, sizes = _block(arrays[0].size, least)
+            known = code(step, sizes, arrays, settings)
+            if step > FEW:
                 return by_elements(function, *arrays, settings=settings)
-            if all(type(x) in (int, float) for x in settings):
-                # The code reads numbers from memory, and serves all of them.
-                shared = [np.asarray(x, arrays[0].dtype) for x in settings]
-                return by_elements(function, *arrays, shared=shared)
+            in_order = known and all(x.flags.c_contiguous for x in arrays)
+            return (known if in_order else body)(*values)
+        if all(type(x) in (int, float) for x in settings):
+            # The code reads numbers from memory, and serves all of them.
+            shared = [np.asarray(x, arrays[0].dtype) for x in settings]
+            return by_elements(function, *arrays, shared=shared)
         return body(*values)
 
-    def remember(arrays: Any, settings: Any) -> None:
-        nonlocal quickly
-        step, stop = (ENOUGH, BLOCK) if arrays[0].size < BLOCK else (BLOCK, sys.maxsize)
+    def code(step: int, sizes: range, arrays: Any, settings: Any) -> Any:
+        """What serves calls like this one without Python, when the first of them comes."""
+        nonlocal least, quickly
         kind = step, arrays[0].dtype, len(arrays), *map(repr, settings)
-        if kind not in seen:
-            seen.add(kind)
-            sizes = range(enough or SEVERAL, stop)
-            known = MACHINE.elements(function, step, arrays, settings, sizes, body, quickly)
-            quickly = known or quickly
+        if kind in seen:
+            return None
+        seen.add(kind)
+        known = MACHINE.elements(function, step, arrays, settings, sizes, body, quickly)
+        if known is None and quickly is look and step == FEW:
+            least = SEVERAL  # there is no such code of this function
+        quickly = known or quickly
+        return known
 
     quickly = look
-
-    def run(*values: Any) -> Any:
-        return body(*values) if _thread.in_steps or not errors_pass() else quickly(*values)
-
     return run
+
+
+def _block(count: int, least: int) -> tuple[int, range]:
+    """How many numbers a block has of an array of so many, and the numbers of which it is that."""
+    middle = max(SEVERAL, least) if least < ENOUGH else least
+    if count < middle:
+        return FEW, range(least, middle)
+    return (ENOUGH, range(middle, BLOCK)) if count < BLOCK else (BLOCK, range(BLOCK, sys.maxsize))
 
 
 class Steps(np.lib.mixins.NDArrayOperatorsMixin):

@@ -147,7 +147,7 @@ QUICK |= {
 # ---- many numbers ----------------------------------------------------------------------------
 
 _ONE_BY_ONE: list[Function] = [np.fmod, np.remainder, np.floor_divide, np.hypot, np.logaddexp]
-_ONE_BY_ONE += [np.arccosh, np.copysign, np.deg2rad, np.fabs, np.heaviside, np.nextafter]
+_ONE_BY_ONE += [np.arccosh, np.copysign, np.deg2rad, np.exp2, np.fabs, np.heaviside, np.nextafter]
 _ONE_BY_ONE += [np.rad2deg, np.sign]
 """Of these NumPy computes one number after the other."""
 QUICK |= {function: at_once(function, ENOUGH) for function in _ONE_BY_ONE}

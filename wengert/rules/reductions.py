@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.dispatch import Function, errors_pass, primitive, quietly
 from wengert.rules import rows
-from wengert.rules.blocks import ENOUGH, EXACT, by_rows, by_samples, in_rows, many, many_rows
+from wengert.rules.blocks import BLOCK, ENOUGH, EXACT, by_rows, by_samples, in_rows, many, many_rows
 from wengert.rules.elementwise import FEW, exponential_share
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops
 from wengert.rules.rule import general, linear
@@ -19,6 +19,15 @@ from wengert.rules.ways import implemented, way
 
 def expand(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
     """A reduction's cotangent (or result), repeated over the dimensions that were reduced."""
+    if type(g) is np.ndarray and math.prod(shape) < BLOCK:
+        out = np.empty(shape, g.dtype)  # in a third of a view's time, and steps after it are quick
+        if axis is not None and not keepdims:
+            kept = list(shape)
+            for a in axes_of(axis):
+                kept[a] = 1
+            g = g.reshape(kept)
+        out[...] = g
+        return out
     if axis is None:
         if not shape:
             return g

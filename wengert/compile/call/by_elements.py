@@ -20,6 +20,7 @@ from wengert.compile.call.entry.writer import HALF, WORD, Writer
 from wengert.compile.llvm.machine.control import loop
 from wengert.compile.llvm.machine.host import FAST, Method, compile_text
 from wengert.dispatch import Function
+from wengert.rules.blocks import ENOUGH
 
 Facts = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -33,10 +34,11 @@ def code(
     body: Function,
     otherwise: Function,
 ) -> Function | None:
-    """A builtin function of arrays and settings like these, of so many numbers and a whole block.
+    """A builtin function of arrays and settings like these, of as many numbers as `sizes` holds.
 
-    It hands fewer numbers to `body`, and what is of another kind to `otherwise`. None where there
-    is no code, where Python or NumPy keep arrays otherwise, or a result has another dtype.
+    It hands arrays of several shapes, or few numbers that are not in order, to `body`, and what is
+    of another kind, or less than a block, to `otherwise`. None where there is no code, where Python
+    or NumPy keep arrays otherwise, or a result has another dtype.
     """
     blocks = by_blocks.kept(function, step, [x.reshape(-1) for x in arrays], (), settings)
     if blocks is None or blocks.arena:
@@ -48,8 +50,9 @@ def code(
     except LayoutError:
         return None
     forms = [type(x) is float for x in settings]
-    name = f"elements of {len(arrays)} and {forms}"
-    text = compile_text(name, lambda: _Entry(len(arrays), forms).write(), "elements")
+    alone = step < ENOUGH
+    name = f"elements of {len(arrays)} and {forms} {alone}"
+    text = compile_text(name, lambda: _Entry(len(arrays), forms, alone).write(), "elements")
     method = Method(function.__name__.encode(), text.address("entry"), FAST, None)
     owned = (arrays[0].dtype, np.ndarray, np.empty_like, _facts(blocks, sizes), body, otherwise)
     return method.of((*owned, *settings, blocks, text, method))  # which live as long
@@ -71,29 +74,32 @@ def _facts(blocks: by_blocks.Blocks, sizes: range) -> Facts:
 class _Entry:
     """`entry(self, arguments, count)`, as Python calls it, for so many arrays and these settings,
     of which it is said whether they are floats: those are compared, the others are the same object.
+    It runs `alone` where other threads may wait: to let them in takes longer than the numbers take.
     """
 
-    def __init__(self, arrays: int, floats: Sequence[bool]) -> None:
-        self.arrays, self.floats = arrays, floats
+    def __init__(self, arrays: int, floats: Sequence[bool], alone: bool) -> None:
+        self.arrays, self.floats, self.alone = arrays, floats, alone
         self.w = Writer(ir.Module("elements"), None, "entry", WORD, WORD, WORD, WORD)
         self.mine, self.given, self.count = self.w.function.args
-        self.others, self.few = self.w.block("others"), self.w.block("few")
+        self.others, self.unlike = self.w.block("others"), self.w.block("unlike")
 
     def write(self) -> ir.Module:
         w = self.w
         facts = w.load(self.own(FACTS), at.DATA)
-        size = self.check()
-        w.need(w.build.icmp_signed(">=", size, w.word(facts, START)), self.few)
-        w.need(w.build.icmp_signed(">=", size, w.word(facts, STEP)), self.others)
+        size, flags = self.check()
+        for fact in (START, STEP):
+            w.need(w.build.icmp_signed(">=", size, w.word(facts, fact)), self.others)
         w.need(w.build.icmp_signed("<", size, w.word(facts, STOP)), self.others)
+        w.need(w.same(flags, at.C_CONTIGUOUS), self.unlike if self.alone else self.others)
         empty, one = self.own(EMPTY), w.number(1)
         result = w.call("python.PyObject_Vectorcall", empty, self.given, one, w.number(0))
         w.need(w.differs(result, 0))
-        state = w.call("python.PyEval_SaveThread")  # other threads run meanwhile
+        state = None if self.alone else w.call("python.PyEval_SaveThread")
         self.run(facts, size, result)
-        w.call("python.PyEval_RestoreThread", state)
+        if state is not None:
+            w.call("python.PyEval_RestoreThread", state)
         w.build.ret(result)
-        for block, function in ((self.few, BODY), (self.others, OTHERWISE)):
+        for block, function in ((self.unlike, BODY), (self.others, OTHERWISE)):
             w.build.position_at_end(block)
             rest = self.given, self.count, w.number(0)
             w.build.ret(w.call("python.PyObject_Vectorcall", self.own(function), *rest))
@@ -103,8 +109,10 @@ class _Entry:
     def own(self, place: int) -> ir.Value:
         return self.w.load(self.mine, at.TUPLE_ITEMS + 8 * place)
 
-    def check(self) -> ir.Value:
-        """How many numbers there are, in arrays and with settings as they are expected."""
+    def check(self) -> tuple[ir.Value, ir.Value]:
+        """How many numbers there are, in arrays and with settings as they are expected; and whether
+        all arrays are in order.
+        """
         w, flags = self.w, self.w.number(at.C_CONTIGUOUS)
         w.need(w.same(self.count, self.arrays + len(self.floats)), self.others)
         arrays = [w.word(self.given, place) for place in range(self.arrays)]
@@ -115,7 +123,6 @@ class _Entry:
                 of_x, expected = w.load(w.load(x, at.DTYPE), part), w.load(self.own(DTYPE), part)
                 w.need(w.same(of_x, expected), self.others)
             flags = w.build.and_(flags, w.load(x, at.FLAGS))
-        w.need(w.same(flags, at.C_CONTIGUOUS), self.others)
         for place, is_float in enumerate(self.floats):
             x, expected = w.word(self.given, self.arrays + place), self.own(SETTINGS + place)
             if is_float:
@@ -124,16 +131,16 @@ class _Entry:
             w.need(w.same(x, expected), self.others)
         count, shape = w.load(first, at.NDIM, HALF), w.load(first, at.DIMENSIONS)
         for x in rest:
-            w.need(w.same(w.load(x, at.NDIM, HALF), count), self.others)
+            w.need(w.same(w.load(x, at.NDIM, HALF), count), self.unlike)
         distances = [w.build.sub(w.load(x, at.DIMENSIONS), shape) for x in rest]
         size = w.variable()
         w.build.store(w.number(1), size)
         with w.each(shape, w.build.zext(count, WORD), 1) as place:
             n = w.word(place, 0)
             for distance in distances:
-                w.need(w.same(w.word(w.build.add(place, distance), 0), n), self.others)
+                w.need(w.same(w.word(w.build.add(place, distance), 0), n), self.unlike)
             w.build.store(w.build.mul(w.build.load(size), n), size)
-        return w.build.load(size)
+        return w.build.load(size), flags
 
     def run(self, facts: ir.Value, size: ir.Value, result: ir.Value) -> None:
         """The blocks; the last begins early enough to be a whole one."""
