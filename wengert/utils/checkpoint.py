@@ -78,11 +78,7 @@ def checkpoint(
             )
         _warn_if_untracked(args)
         if watch.active() is not None:
-            if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-                with modes.no_grad():
-                    return function(*args)
-            region = _Region(function, args, {})
-            return _traced(region, lambda: function(*args), function, preserve_rng_state)
+            return _reentrant_in_program(_Region(function, args, {}), args, preserve_rng_state)
         return _Reentrant.apply(function, preserve_rng_state, *args)
     first, again = (
         (contextlib.nullcontext(), contextlib.nullcontext()) if context_fn is None else context_fn()
@@ -99,23 +95,22 @@ def checkpoint(
         return function(*args, **kwargs)
 
 
-def _traced(
-    region: _Region,
-    first: Callable[[], Any],
-    function: Callable[..., Any],
-    draws_again: bool,
-    **how: Any,
-) -> Any:
-    """A region of a program: there it is written down twice, the second time by `function`."""
-    from wengert.compile.trace.loops.regions import anew
-    from wengert.compile.trace.loops.regions import region as written
+def _reentrant_in_program(region: _Region, args: tuple[Any, ...], draws_again: bool) -> Any:
+    """A reentrant region of a program: its first run is recorded, to know what it depends on."""
+    from wengert.compile.trace.loops import regions
 
-    def again() -> Any:
-        args, kwargs = region.restored(anew)
-        with region.context:
-            return function(*args, **kwargs)
+    def first() -> Any:
+        with world.recorded_unasked():
+            return region.function(*args)
 
-    return written(watch.active().trace, first, again, draws_again, **how)
+    def second() -> Any:
+        return region.function(*region.restored(regions.anew)[0])
+
+    if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+        with modes.no_grad():
+            return region.function(*args)
+    world = watch.active().world
+    return regions.region(world.trace, first, second, draws_again)
 
 
 class _Twice:
@@ -135,15 +130,21 @@ class _Twice:
         """Whether it does something outside after the last tensor that it has saved."""
 
     def run(self, args: Any, kwargs: Any, draws_again: bool) -> Any:
-        self.begun = self.last = self.world.done()
+        from wengert.compile.trace.loops import regions
 
-        def first() -> Any:
-            with saved_tensors_hooks(self._keep, wrap):
-                result = self.region.function(*args, **kwargs)
-            self.does_more = self.world.has_done(self.begun, self.last, self.world.done())
-            return result
+        first = functools.partial(self._first, args, kwargs)
+        second = functools.partial(self._second, regions.anew)
+        return regions.region(self.world.trace, first, second, draws_again, self._keeps)
 
-        return _traced(self.region, first, self._again, draws_again, keeps=lambda: self.kept > 0)
+    def _first(self, args: Any, kwargs: Any) -> Any:
+        begun = self.last = self.world.done()
+        with saved_tensors_hooks(self._keep, wrap):
+            result = self.region.function(*args, **kwargs)
+        self.does_more = self.world.has_done(begun, self.last, self.world.done())
+        return result
+
+    def _keeps(self) -> bool:
+        return self.kept > 0
 
     def _keep(self, tensor: Tensor) -> Any:
         self.kept += 1
@@ -151,9 +152,11 @@ class _Twice:
         self.last = self.world.done()
         return tensor._array
 
-    def _again(self, *args: Any, **kwargs: Any) -> Any:
+    def _second(self, anew: Callable[[Any], Any]) -> Any:
+        args, kwargs = self.region.restored(anew)
         begun = self.world.done()
-        result = self.region.function(*args, **kwargs)
+        with self.region.context:
+            result = self.region.function(*args, **kwargs)
         now = self.world.done()
         if self.world.draws_anew(begun, now):
             self.world.refuse("a checkpoint that draws what its second run will draw anew")

@@ -3,8 +3,9 @@
 # ruff: noqa: E501  (a piece of a program reads best on a line)
 from __future__ import annotations
 
+import contextlib
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -377,3 +378,73 @@ def test_which_object_it_is_that_a_function_gets_is_asked_at_each_call(
         return seen
 
     same(story)
+
+
+MODES: dict[str, tuple[Any, Any]] = {
+    "no_grad": (wg.no_grad, wg.is_grad_enabled),
+    "enable_grad": (wg.enable_grad, wg.is_grad_enabled),
+    "inference": (wg.inference_mode, wg.is_inference_mode_enabled),
+    "anomaly": (lambda: wg.autograd.set_detect_anomaly(True), wg.is_anomaly_enabled),
+    "autocast": (lambda: wg.autocast("cpu", dtype=wg.bfloat16), wg.is_autocast_enabled),
+    "a dtype": (lambda: using(wg.float64), wg.get_default_dtype),
+}
+"""Modes that functions enter, and what asks for them."""
+
+
+@contextlib.contextmanager
+def using(dtype: Any) -> Iterator[None]:
+    before = wg.get_default_dtype()
+    wg.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        wg.set_default_dtype(before)
+
+
+@pytest.mark.filterwarnings("ignore:autocast")
+@pytest.mark.parametrize("when", ["inside", "before and inside", "inside and after"])
+@pytest.mark.parametrize("name", MODES)
+def test_what_is_asked_in_a_mode_that_the_function_has_entered_is_no_condition_on_the_next_call(
+    name: str, when: str
+) -> None:
+    # The answer from inside was compared with that from outside, which is another one: who first
+    # asked inside was refused, as by "what changes each time it is called".
+    enter, ask = MODES[name]
+
+    def f(x: Any) -> Any:
+        answers = [ask()] if when.startswith("before") else []
+        with enter():
+            answers.append(ask())
+        if when.endswith("after"):
+            answers.append(ask())
+        for k, answer in enumerate(answers):
+            x = x * (k + 2) if answer in (True, wg.float64) else x + 0.5
+        return x.detach()
+
+    compiled = wg.compile(f)
+    for around in (wg.enable_grad, wg.no_grad, wg.inference_mode, enter) * 2:
+        x = numbers(1, 2)
+        with around():
+            np.testing.assert_allclose(compiled(x).numpy(), f(x).numpy())
+
+
+def test_a_function_of_ones_own_may_ask_for_the_mode_of_both_its_passes() -> None:
+    # It was refused: forward() runs in one mode, and what backward() has entered is another.
+    class Asks(wg.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * (2 if wg.is_grad_enabled() else 3)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            with wg.enable_grad():
+                return g * (5 if wg.is_grad_enabled() else 7)
+
+    def f(x: Any) -> Any:
+        y = Asks.apply(x)
+        y.sum().backward()
+        return y.detach()
+
+    for g in (f, wg.compile(f)):
+        x = wg.ones(2, requires_grad=True)
+        assert [*g(x).tolist(), *x.grad.tolist()] == [3, 3, 5, 5]

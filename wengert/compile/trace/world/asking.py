@@ -296,12 +296,10 @@ class Asking(Observer):
             return value
         asked = self.asked.pop()
         if is_ours(asked.callee):
-            if type(value) in ATOMS:  # a mode that holds for a while is known anyway
-                guard = Guard(Attribute(reading((asked.step,), True), "answer"), value)
-                with watch.aside():  # what is answered otherwise then tells of the trace alone
-                    holds = guard.holds()
-                if holds:
-                    self.conditions.note(guard)
+            if type(value) in ATOMS:
+                self.library_answered(
+                    Guard(Attribute(reading((asked.step,), True), "answer"), value)
+                )
             return value
         if not self.has_acted(asked) and self.standing() == asked.stood:
             if not asked.ran and is_computed(asked.callee, _given(asked.step), value):
@@ -311,6 +309,9 @@ class Asking(Observer):
         for ran in asked.ran:
             self.on_unobserved(ran)
         return value
+
+    def library_answered(self, guard: Guard) -> None:
+        """A function of the library has answered: whether it would answer that again."""
 
     def has_acted(self, asked: Asked) -> bool:
         """Whether a call has called what does something: it cannot be asked again."""

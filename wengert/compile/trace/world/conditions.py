@@ -42,16 +42,16 @@ class Conditions:
         self.changed: set[int] = set()
         """The ids of what the function has written in."""
         self.late: set[Any] = set()
-        """The places that were first asked for after the function had written there."""
+        """The places that were first asked for after the function may have written there."""
         self.names: dict[int, str] = {}
         """What modules call their tensors, by id."""
         self.settings = Settings(trace, inputs)
 
-    def note(self, guard: Guard) -> None:
+    def note(self, guard: Guard, late: bool = False) -> None:
         key = key_of(guard.place)
         if key not in self.guards:
             self.guards[key] = guard
-            if any(self.changed & written_with(owner) for owner in owners(guard.place)):
+            if late or any(self.changed & written_with(owner) for owner in owners(guard.place)):
                 self.late.add(key)
 
     def forget(self, part: Any) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import sys
 from collections.abc import Iterator, Mapping
 from types import CodeType, MethodType
@@ -83,12 +84,14 @@ from wengert.compile.trace.world.reads import (
 from wengert.compile.trace.world.settings import OF_A_STEP, remembered
 from wengert.errors import TracingError
 from wengert.functions.methods.conversations import element
+from wengert.history import modes
 from wengert.history.location import here, line_of
-from wengert.history.node import tick
+from wengert.history.node import source, tick
 from wengert.history.surroundings import EVERYWHERE, SETTINGS
 from wengert.tensor import Tensor, current_node
 
 OF_THE_TRACE = TracingError | Retraced | Postponed
+ASKED_WHETHER = "a reentrant checkpoint that asks in its first run whether it is recorded"
 OF_ITS_SIZE = MemoryError | RecursionError
 """Errors of what a trace takes more of than a call, memory and depth, unless the function raises
 them itself."""
@@ -124,6 +127,8 @@ class World(Reads):
         """What the function wrote, in order: a place and a value, or a call on a container."""
         self.shadows: dict[int, tuple[Any, Any]] = {}
         self.unobserved: Unobserved | None = None  # the first that ran so
+        self.unasked_since = math.inf
+        """Since when nobody may ask whether it is recorded."""
         self.identifies = False  # whether it counts which object a container among the arguments is
         self.unrolled: dict[Any, int] | None = None
         """How many steps of the user's loops are traced before the others; None if all are."""
@@ -252,7 +257,7 @@ class World(Reads):
         finally:
             self.reading = outer
         if name in HISTORY and isinstance(owner, Tensor):
-            ask_history([current_node(owner)])
+            self._ask_history(current_node(owner))
         is_method = type(value) is MethodType and name not in OF_A_STEP
         if is_method and isinstance(owner, (*SETTINGS,)):
             for guard in remembered(owner):  # which it may tell
@@ -268,6 +273,32 @@ class World(Reads):
             self.conditions.note(Guard(place, MISSING))
         self.had_by_class(type(owner), name)
         return value
+
+    def _ask_history(self, edge: Any) -> None:
+        ask_history([edge])
+        node = source(edge)[0]
+        if node is not None and abs(node.order) > self.unasked_since:
+            self.refuse(ASKED_WHETHER)
+
+    @contextlib.contextmanager
+    def recorded_unasked(self) -> Iterator[None]:
+        """What runs inside is recorded, though not in eager mode: nobody may ask whether it is."""
+        outer, self.unasked_since = self.unasked_since, min(self.unasked_since, tick())
+        try:
+            yield
+        finally:
+            self.unasked_since = outer
+
+    def library_answered(self, guard: Guard) -> None:
+        """A mode that holds for a while is known anyway, and it may be the function's own."""
+        with watch.aside():  # what is answered otherwise then tells of the trace alone
+            holds = guard.holds()
+            with modes.no_grad():
+                is_of_mode = guard.holds() is not holds
+        if is_of_mode and self.unasked_since < math.inf:
+            self.refuse(ASKED_WHETHER)
+        if holds:
+            self.conditions.note(guard, late=True)
 
     def _find_own(self, x: Tensor, name: str) -> StandIn | None:
         """Let what stands for a tensor have an attribute that the user has given that one; what
