@@ -625,6 +625,29 @@ def test_what_meets_at_few_places_is_added_onto_what_is_there(
     np.testing.assert_array_equal(out, known)
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("row", [(2,), (3, 2), (3, 3), (7,)])
+@pytest.mark.parametrize("size", [3, 9, 70])
+def test_what_short_rows_add_at_computed_places_is_taken_many_rows_at_once(
+    size: int, row: tuple[int, ...], width: int
+) -> None:
+    # As the gradient of a row of a table does. The loops kept their order, as if the last number
+    # had to stay: vectors had as many lanes as the row is long.
+    n, each = 50, int(np.prod(row))
+    strides = [each, *(int(np.prod(row[k + 1 :])) for k in range(len(row)))]
+    still = [0] * len(strides)
+    ops = [Load(at(0, *strides), INT64), Load(at(1, *strides), F8)]
+    store = Store(at(2, *still, indices=((0, 1, size),)), 1, "add", onto=True)
+    made = kernel((n, *row), 1 + len(row), [*ops, store], buffers=[INT64, F8, F8])
+    random = np.random.default_rng(0)
+    index = random.integers(-size, size, n * each)
+    given, onto = normal(n * each, dtype=F8), normal(size, dtype=F8)
+    known = onto.copy()
+    np.add.at(known, index % size, given)
+    np.testing.assert_allclose(check(made, index, given, onto, width=width), known, atol=1e-12)
+    assert arrange(made, 64).lanes == 8
+
+
 # ---- reductions ----------------------------------------------------------------------------
 
 

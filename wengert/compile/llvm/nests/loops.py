@@ -117,7 +117,7 @@ class NestWriter:
         self.falling = falling(nest.operations)
         self.past = past  # stores that are not to be kept in the caches
         self.far = from_afar(nest, parts)
-        self.copies: dict[int, Copies] = {}  # by store: of the places that it adds to
+        self.copies: dict[int, Copies] = {}  # by buffer: of the places that are added to
         self.tables: dict[int, Table] = {}  # by load: what it takes elements out of
         self.windows = neighbours(nest, self.plan.level)
         self.read: dict[int, list[V]] = {}  # by load: what was read together with another
@@ -166,15 +166,17 @@ class NestWriter:
         for k in sorted(self.plan.live):
             op = self.operations[k]
             if isinstance(op, Store) and (count := self._copied(op)):
-                dtype = self.nest.buffers[op.access.buffer]
-                self.copies[k] = Copies(self.b, dtype, count, self.lanes)
+                buffer, at = op.access.buffer, self.pointers[op.access]
+                if buffer not in self.copies:
+                    dtype = self.nest.buffers[buffer]
+                    self.copies[buffer] = Copies(self.b, dtype, count, self.lanes, at)
             if isinstance(op, Load) and self._in_lanes(op.access) and is_short(self.nest, op):
                 ((_, _, size),) = op.access.indices
                 at = self.pointers[op.access]
                 self.tables[k] = Table(self.b, op.dtype, at, size, self.lanes)
         self._outer(0)
-        for k, copies in self.copies.items():
-            copies.finish(self.pointers[self.operations[k].access])  # type: ignore[union-attr]
+        for copies in self.copies.values():
+            copies.finish()
 
     def _copied(self, op: Store) -> int:
         """How many places a store adds to in copies for each lane."""
@@ -550,9 +552,9 @@ class NestWriter:
         if scalar is not None:
             pointer = offset(self.b, pointer, scalar, dtype)
         combine = self._combining(op, dtype)
-        if number in self.copies and vectors is not None:
+        if op.access.buffer in self.copies and vectors is not None:
             for u, value in enumerate(self._vectors(op.arg)):
-                self.copies[number].add(vectors[u], value, self.active[u])
+                self.copies[op.access.buffer].add(vectors[u], value, self.active[u])
         elif vectors is not None:
             for u, value in enumerate(self._vectors(op.arg)):
                 place = offset(self.b, pointer, u * self.lanes * step, dtype)

@@ -157,8 +157,11 @@ class _Draft:
         self.outer = list(range(kernel.outer))
         self.row = list(range(kernel.outer, len(kernel.extents)))
         stores = [op for op in self.operations if isinstance(op, Store)]
-        # What is written last at an element must stay: then the loops keep their order.
-        self.ordered = any(s.access.indices for s in stores)
+        # What is written last at an element must stay: then the loops keep their order. So they do
+        # where rows are added; single numbers may come in any.
+        self.ordered = any(
+            s.access.indices and (not s.combine or any(s.access.strides)) for s in stores
+        )
 
     # ---- the steps --------------------------------------------------------------------------
 
@@ -298,13 +301,18 @@ class _Draft:
                 return
 
     def _short_loop(self) -> list[int]:
-        """The loop along which results lie side by side, if it is too short for vectors."""
+        """The loop along which results lie side by side, or meet at computed places, if it is too
+        short for vectors.
+        """
         stores = [op for op in self.operations if isinstance(op, Store)]
         return [
             k
             for k in self.outer[-1:]
             if self.extents[k] < WRITTEN_OUT
-            and all(0 < op.access.strides[k] <= WRITTEN_OUT and not op.combine for op in stores)
+            and all(
+                (0 < op.access.strides[k] <= WRITTEN_OUT and not op.combine) or op.access.indices
+                for op in stores
+            )
         ]
 
     def _reduces_plainly(self) -> bool:
