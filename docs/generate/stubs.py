@@ -375,7 +375,8 @@ def outer(function: Any, known: set[str]) -> list[inspect.Parameter]:
     found: dict[str, inspect.Parameter] = {}
     while hasattr(function, "__wrapped__"):
         own = inspect.signature(function, follow_wrapped=False, eval_str=True).parameters.values()
-        found |= {p.name: p for p in own if p.kind is p.KEYWORD_ONLY and p.name not in known}
+        unknown = known if getattr(function, "takes_out", True) else {*known, "out"}
+        found |= {p.name: p for p in own if p.kind is p.KEYWORD_ONLY and p.name not in unknown}
         function = function.__wrapped__
     return list(found.values())
 

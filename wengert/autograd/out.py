@@ -169,7 +169,7 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
             misfit(error, function, args, kwargs | put, given | put)
             raise
 
-    with_out.numpys_names = names  # type: ignore[attr-defined]
+    vars(with_out).update(numpys_names=names, takes_out=True)
     return settled(with_out)
 
 

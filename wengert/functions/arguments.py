@@ -18,6 +18,7 @@ from wengert import dtypes
 from wengert.autograd.misfits import misfit
 from wengert.autograd.operands import cast, no_order, one_dtype
 from wengert.autograd.out import into as into
+from wengert.autograd.out import numpys_names, renamed
 from wengert.autograd.out import takes_names as takes_names
 from wengert.autograd.out import takes_out as takes_out
 from wengert.autograd.settings import checked_settings, settled
@@ -67,44 +68,57 @@ def ordered(x: Any, name: str) -> Tensor:
     return x
 
 
-def of_tensors(count: int, alike: bool = False) -> Callable[[Function], Function]:
+def of_tensors(
+    count: int, alike: bool = False, takes_out: bool = False
+) -> Callable[[Function], Function]:
     """The first `count` arguments of a function are tensors, or arrays: TypeError for others.
 
     Of `count` 0, any one of the first two. If they have to be `alike`, tensors of different dtypes
-    are a DtypeError. With `out=` the result is written there, as `takes_out` does.
+    are a DtypeError. One that `takes_out` does so, and NumPy's names, as if decorated by that.
     """
 
     def decorate(function: Function) -> Function:
         names, (first, check) = signature(function)[0][:count], checked_settings(function)
+        renames = numpys_names(function) if takes_out else {}
         tensors = slice(count or 2)
 
         @functools.wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            if kwargs:
-                if kwargs.get("out") is not None:
-                    return into(kwargs.pop("out"), checked, args, kwargs)
-                named(args, kwargs)
-            elif alike:
-                one_dtype(function.__name__, args[tensors])
-            for x in args[tensors]:
-                if not isinstance(x, Tensor):
-                    args = tuple(operands_of(function, count, args))
-                    break
+        def checked(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+            given = kwargs
             try:
+                if kwargs and renames:
+                    kwargs = renamed(function.__name__, renames, kwargs)
+                if out is not None:
+                    if not takes_out:
+                        unexpected = "got an unexpected keyword argument 'out'"
+                        raise TypeError(f"{function.__name__}() {unexpected}")
+                    return into(out, checked, args, kwargs)
+                if kwargs:
+                    by_name(args, kwargs)
+                elif alike:
+                    one_dtype(function.__name__, args[tensors])
+                for x in args[tensors]:
+                    if not isinstance(x, Tensor):
+                        args = tuple(operands_of(function, count, args))
+                        break
                 if kwargs or len(args) > first:
                     check(args, kwargs)
                 return function(*args, **kwargs)
             except Exception as error:
-                misfit(error, function, args, kwargs)
+                put = {} if out is None else {"out": out}
+                misfit(error, function, args, kwargs | put, given | put)
                 raise
 
-        def named(args: Any, kwargs: dict[str, Any]) -> None:
+        def by_name(args: Any, kwargs: dict[str, Any]) -> None:
             if alike:
                 one_dtype(function.__name__, (*args[tensors], *map(kwargs.get, names)))
             for i, n in enumerate(names[len(args) :], len(args)):
                 if n in kwargs:
                     kwargs[n] = _tensor(kwargs[n], function, i)
 
+        vars(checked)["takes_out"] = takes_out
+        if takes_out:
+            vars(checked)["numpys_names"] = renames
         return settled(checked)
 
     return decorate

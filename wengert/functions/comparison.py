@@ -18,7 +18,6 @@ from wengert.functions.arguments import (
     of_tensors,
     operands_of,
     some_dims,
-    takes_out,
     tensor_of,
 )
 from wengert.functions.methods.operators import untracked
@@ -135,8 +134,7 @@ def equal(input: Any, other: Any) -> bool:
     return a.shape == b.shape and bool(np.all(a == b))
 
 
-@takes_out
-@of_tensors(0)
+@of_tensors(0, takes_out=True)
 @refuses(elements="bc", test_elements="bc")
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False

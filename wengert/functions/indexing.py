@@ -419,8 +419,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Tensor:
     return _where(mask, value_for(value, input), input)
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def masked_select(input: Any, mask: Any) -> Tensor:
     """The elements where the mask holds, in one dimension."""
     if mask.dtype != dtypes.bool:

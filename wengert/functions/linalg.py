@@ -233,8 +233,7 @@ _UNSOLVED = (
 )
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def solve_triangular(
     input: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
@@ -546,8 +545,7 @@ def cond(A: Any, p: Order = None) -> Tensor:
 # ---- products and powers -----------------------------------------------------------------------
 
 
-@takes_out
-@of_tensors(1)
+@of_tensors(1, takes_out=True)
 def matrix_power(A: Any, n: int) -> Tensor:
     """The n-th power of square matrices, by repeated squaring; of the inverse if n is negative."""
     A = square(A, "linalg.matrix_power") if n < 0 or dtypes.is_inexact(tensor_of(A).dtype) else A
@@ -637,8 +635,7 @@ def chain_order(sizes: list[int]) -> Any:
     return best
 
 
-@takes_out
-@of_tensors(2, alike=True)
+@of_tensors(2, alike=True, takes_out=True)
 def cross(input: Any, other: Any, *, dim: int = -1) -> Tensor:
     """The vector product along a dimension of size 3; other dimensions broadcast."""
     a, b = input, other
@@ -656,8 +653,7 @@ def cross(input: Any, other: Any, *, dim: int = -1) -> Tensor:
     return numpy.cross(a, b, axis=axis)
 
 
-@takes_out
-@of_tensors(2, alike=True)
+@of_tensors(2, alike=True, takes_out=True)
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Tensor:
     """The sum of conj(x) y along a dimension."""
     return ((x.conj() if x.dtype.kind == "c" else x) * y).sum(dim)

@@ -120,8 +120,7 @@ def _operated(record: Function, name: str, input: Any, other: Any) -> Any:
 subtract = sub
 
 
-@takes_out
-@of_tensors(1)
+@of_tensors(1, takes_out=True)
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """other - alpha * input."""
     return sub(other, input, alpha=alpha)
@@ -150,15 +149,13 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
 divide = div
 
 
-@takes_out
-@of_tensors(0)
+@of_tensors(0, takes_out=True)
 def pow(input: Any, exponent: Any) -> Tensor:
     """input ** exponent; either may be a number."""
     return _operated(_pow, "pow", input, exponent)
 
 
-@takes_out
-@of_tensors(0)
+@of_tensors(0, takes_out=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
     """input ** exponent in double precision."""
     complex_ = any(dtypes.of(array_of(x)).kind == "c" for x in (input, exponent))
@@ -217,8 +214,7 @@ def rsqrt(input: Any) -> Tensor:
 _logaddexp = recorder(np.logaddexp)
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def logaddexp(input: Any, other: Any) -> Tensor:
     """log(exp(a) + exp(b)), without overflow; of complex numbers the principal value."""
     if any(dtypes.of(array_of(x)).kind == "c" for x in (input, other)):
@@ -228,8 +224,7 @@ def logaddexp(input: Any, other: Any) -> Tensor:
     return _operated(_logaddexp, "logaddexp", input, other)
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 @refuses(input="c", other="c")
 @rounded_once
 def logaddexp2(input: Any, other: Any) -> Tensor:
@@ -261,8 +256,7 @@ _rint = _rounding(np.rint, "")
 _heaviside = recorder(np.heaviside)
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def heaviside(input: Any, values: Any) -> Tensor:
     """0 below zero, 1 above, `values` at zero."""
     input, values = tensor_of(input), tensor_of(values, "values")
@@ -322,8 +316,7 @@ def sgn(input: Any) -> Tensor:
 _clip = recorder(np.clip)
 
 
-@takes_out
-@of_tensors(1)
+@of_tensors(1, takes_out=True)
 def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
     """x kept between `min` and `max`, numbers or tensors; one may be left out.
 
@@ -368,15 +361,13 @@ def _clamped_by_tensors(input: Tensor, low: Any, high: Any) -> Any:
 clip = clamp
 
 
-@takes_out
-@of_tensors(1)
+@of_tensors(1, takes_out=True)
 def clamp_min(input: Any, min: Any) -> Tensor:
     """The larger of x and a bound."""
     return clamp(input, min=min)
 
 
-@takes_out
-@of_tensors(1)
+@of_tensors(1, takes_out=True)
 def clamp_max(input: Any, max: Any) -> Tensor:
     """The smaller of x and a bound."""
     return clamp(input, max=max)
@@ -428,8 +419,7 @@ def _normalised(record: Function, name: str, input: Any, dim: int | None, dtype:
 # ---- combinations --------------------------------------------------------------------------
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def lerp(input: Any, end: Any, weight: Any) -> Tensor:
     """input + weight * (end - input)."""
     one_dtype("lerp", (input, end, weight))
@@ -464,8 +454,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor
     return input + (quotient if value == 1 else value * quotient)
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 @refuses(other="b")
 @rounded_once
 def ldexp(input: Any, other: Any) -> Tensor:
@@ -496,8 +485,7 @@ def frexp(input: Any) -> results.frexp_result:
     return results.frexp_result(mantissa, constant(as_array(exponent, np.int32)))
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def nextafter(input: Any, other: Any) -> Tensor:
     """The floating-point number next to x in the direction of `other`."""
     input, other = tensor_of(input), tensor_of(other, "other")
@@ -564,8 +552,7 @@ def angle(input: Any) -> Tensor:
     return _angle(input if input.dtype.kind == "c" else input + 0.0)  # that of -0.0 is 0
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 @refuses(real="biuc", imag="biuc")
 def complex(real: Any, imag: Any) -> Tensor:
     """real + i imag, from two tensors of one floating dtype."""
@@ -578,8 +565,7 @@ def complex(real: Any, imag: Any) -> Tensor:
     return _complex(real, imag)
 
 
-@takes_out
-@of_tensors(2, alike=True)
+@of_tensors(2, alike=True, takes_out=True)
 @refuses(abs="biuc", angle="biuc")
 def polar(abs: Any, angle: Any) -> Tensor:
     """abs * exp(i angle)."""

@@ -73,8 +73,7 @@ def matmul(input: Any, other: Any) -> Tensor:
 _product = unchecked(matmul)
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def mm(input: Any, mat2: Any) -> Tensor:
     """The product of two matrices."""
     if input.ndim != 2 or mat2.ndim != 2:
@@ -82,8 +81,7 @@ def mm(input: Any, mat2: Any) -> Tensor:
     return _product(input, mat2)
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def bmm(input: Any, mat2: Any) -> Tensor:
     """The products of two batches of matrices, (b, n, m) and (b, m, p)."""
     if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
@@ -91,8 +89,7 @@ def bmm(input: Any, mat2: Any) -> Tensor:
     return _product(input, mat2)
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def mv(input: Any, vec: Any) -> Tensor:
     """The product of a matrix and a vector."""
     if input.ndim != 2 or vec.ndim != 1:
@@ -100,8 +97,7 @@ def mv(input: Any, vec: Any) -> Tensor:
     return _product(input, vec)
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def dot(input: Any, tensor: Any) -> Tensor:
     """The sum of the products of two vectors' elements."""
     if input.ndim != 1 or tensor.ndim != 1:
@@ -114,15 +110,13 @@ def dot(input: Any, tensor: Any) -> Tensor:
     return _product(input, tensor)
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def vdot(input: Any, other: Any) -> Tensor:
     """The dot product with the first vector conjugated."""
     return dot(input.conj(), other)
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def inner(input: Any, other: Any) -> Tensor:
     """Sums of products along the last dimensions."""
     if not input.ndim or not other.ndim:
@@ -130,8 +124,7 @@ def inner(input: Any, other: Any) -> Tensor:
     return tensordot(input, other, ([-1], [-1]))
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def outer(input: Any, vec2: Any) -> Tensor:
     """All products of an element of one vector with one of the other."""
     if input.ndim != 1 or vec2.ndim != 1:
@@ -170,43 +163,38 @@ def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     return cast((input if beta == 1 else input * beta) + product, kind)
 
 
-@takes_out
 @numbers_first("beta", "alpha")
-@of_tensors(3, alike=True)
+@of_tensors(3, alike=True, takes_out=True)
 @rounded_once
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     return _added("addmm", input, _mm(mat1, mat2), beta, alpha)
 
 
-@takes_out
 @numbers_first("beta", "alpha")
-@of_tensors(3, alike=True)
+@of_tensors(3, alike=True, takes_out=True)
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
     return _added("addmv", input, _mv(mat, vec), beta, alpha)
 
 
-@takes_out
 @numbers_first("beta", "alpha")
-@of_tensors(3)
+@of_tensors(3, takes_out=True)
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
     return _added("addr", input, _outer(vec1, vec2), beta, alpha)
 
 
-@takes_out
 @numbers_first("beta", "alpha")
-@of_tensors(3, alike=True)
+@of_tensors(3, alike=True, takes_out=True)
 @rounded_once
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * bmm(batch1, batch2)."""
     return _added("baddbmm", input, _bmm(batch1, batch2), beta, alpha)
 
 
-@takes_out
 @numbers_first("beta", "alpha")
-@of_tensors(3, alike=True)
+@of_tensors(3, alike=True, takes_out=True)
 @rounded_once
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta * input + alpha * the sum of the products in two batches."""
@@ -224,15 +212,13 @@ def chain_matmul(*matrices: Any) -> Tensor:
     return result
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def kron(input: Any, other: Any) -> Tensor:
     """The Kronecker product: each element of one times all of the other."""
     return numpy.kron(input, other)
 
 
-@takes_out
-@of_tensors(2, alike=True)
+@of_tensors(2, alike=True, takes_out=True)
 def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
     """The vector product along a dimension of size 3."""
     if input.ndim != other.ndim:

@@ -378,8 +378,7 @@ def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -
     return _flat_at_zero(lambda x: x ** (1 / p), _sum(powers, axis, keepdim))
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 @refuses(input="b", other="b")
 def dist(input: Any, other: Any, p: float = 2) -> Tensor:
     """The p-norm of the difference of two tensors."""

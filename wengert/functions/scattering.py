@@ -402,8 +402,7 @@ def select_scatter(input: Any, src: Any, dim: int, index: int) -> Tensor:
     return _put(input, (_FULL,) * axis + (index,), value_for(src, input))
 
 
-@takes_out
-@of_tensors(2)
+@of_tensors(2, takes_out=True)
 def slice_scatter(
     input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Tensor:

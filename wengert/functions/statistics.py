@@ -143,8 +143,7 @@ def _bounds(name: str, x: Any, low: Any, high: Any) -> tuple[Any, Any]:
     return (low - 1, high + 1) if low == high else (low, high)
 
 
-@takes_out
-@of_tensors(1)
+@of_tensors(1, takes_out=True)
 @refuses(input="biuc")
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """Counts of the elements in `bins` equal intervals from `min` to `max`.
