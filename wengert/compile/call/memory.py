@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from wengert.compile.backend import backend
-from wengert.compile.program.budget import COUNTS, lighter
+from wengert.compile.program.budget import held_by, lighter
 from wengert.compile.program.operations import anew
 from wengert.compile.program.partition import Parts, partition
 from wengert.compile.program.passes import finish
@@ -94,7 +94,11 @@ def fitted(captured: Captured, budget: int) -> tuple[Program, Memory]:
 
 
 def _lighter(program: Program) -> Iterator[Program]:
-    """Programs that compute the same: each computes more of it again than the one before."""
+    """Programs that compute the same, with less and less room in each of two ways."""
     yield program
-    for count in COUNTS:
-        yield lighter(program, count)
+    most = held_by(program)
+    for lasting in False, True:
+        room = most * 3 // 4
+        while room and (candidate := lighter(program, room, lasting)) is not None:
+            yield candidate
+            room = room * 3 // 4

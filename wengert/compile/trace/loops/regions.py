@@ -9,7 +9,8 @@ that second run. So regions may stand in each other, and in bodies of loops.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from wengert.arrays.kind import kind_of
@@ -30,14 +31,28 @@ class Region(BodyNode):
 
     title = "Region"
 
-    def __init__(self, places: list[Place], which: list[int], again: Run) -> None:
-        super().__init__(tuple(map(edge_to, places)), len(which))
-        self.places = places
+    def __init__(
+        self, trace: Trace, reached: list[dict[Place, None]], which: list[int], again: Run
+    ) -> None:
+        self.places = list(dict.fromkeys(p for places in reached for p in places))
+        super().__init__(tuple(map(edge_to, self.places)), len(which))
+        self.trace = trace
+        self.reached = reached
+        """The places that each of the outputs leads to."""
         self.which = which
         self.again = again
         self.state = modes.current()
 
+    def edges_of(self, slot: int) -> Iterable[Any]:
+        return map(edge_to, self.reached[slot])
+
     def pulled(self, gs: list[Any], recorded: bool) -> list[Any]:
+        """The cotangents of the places; of what is recorded its own derivative keeps nothing."""
+        if recorded:
+            return made_again(self.trace, partial(self._swept, recorded=True), gs)
+        return self._swept(gs, False)
+
+    def _swept(self, gs: list[Any], recorded: bool) -> list[Any]:
         leaves: list[Any] = []
         levels = modes.current().duals  # those that push now, which may be others than at first
         state = modes.enter(self.state._replace(grad=True, hooks=None, duals=levels))
@@ -53,7 +68,9 @@ def anew(value: Any) -> Any:
     """An argument, of which the same is to be made a second time."""
     if isinstance(value, Tensor):
         twin = wrap(kind_of(value._array).anew(value._array), current_node(value))
-        forward.lend(twin, value)
+        for level in forward.active():
+            t = forward.tangent(value, level)
+            level.give(twin, None if t is None else anew(t))
         return twin
     return kind_of(value).anew(value) if hasattr(type(value), "kind") else value
 
@@ -101,10 +118,8 @@ def region(
         with _repeating(trace, numbers) if draws_again else contextlib.nullcontext():
             return again()
 
-    places: dict[Place, None] = {}
-    for k in own:
-        places |= reached(history_of(leaves[k]), since, {}, ())
-    node = Region(list(places), own, run_again)
+    places = [reached(history_of(leaves[k]), since, {}, ()) for k in own]
+    node = Region(trace, places, own, run_again)
     for slot, k in enumerate(own):
         leaf = wrap(leaves[k]._array, Output(node, slot) if slot else node)
         leaf._tangents = leaves[k]._tangents

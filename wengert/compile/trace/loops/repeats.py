@@ -136,6 +136,10 @@ class BodyNode(Node):
         )
         return pulled
 
+    def edges_of(self, slot: int) -> Iterable[Any]:
+        """The edges that an output's cotangent may lead to."""
+        return self.edges
+
     def inner(self) -> list[Any] | None:
         """The edges of what its bodies make; None if these are not known."""
         return None
@@ -165,6 +169,10 @@ class Repeated(BodyNode):
 
     def pulled(self, gs: list[Any], recorded: bool) -> Any:
         return self.loop.pulled(self, gs, recorded)
+
+    def edges_of(self, slot: int) -> Iterable[Any]:
+        count = len(self.loop.news) + len(self.loop.ys)
+        return self.loop.edges_of(slot if slot < count else slot - count)
 
     def inner(self) -> list[Any]:
         return [*self.loop.news, *self.loop.ys]
@@ -202,12 +210,16 @@ class Recorded:
         self.initial: list[Any] = []
         self.results: list[bool] = []
         """Which of the results have a derivative."""
+        self.reached: list[dict[Place, None]] = []
+        """What each of `news` and `ys` leads to."""
+        self.leads: list[set[int]] = []
+        """To which parts of the state with a derivative."""
 
     # ---- what depends on what -------------------------------------------------------------------
 
     def connect(self, initial: list[Any]) -> None:
         """Find what the results depend on; `initial` are the edges of the initial state."""
-        reached = [self._reached(edge) for edge in (*self.news, *self.ys)]
+        self.reached = reached = [self._reached(edge) for edge in (*self.news, *self.ys)]
         number = {place: k for k, place in enumerate(self.carried) if place is not None}
         alive = {k for k, edge in enumerate(initial) if edge is not None}
 
@@ -217,6 +229,7 @@ class Recorded:
         while not (more := {k for k in range(len(self.news)) if leads(reached[k])}) <= alive:
             alive |= more
         self.alive = sorted(k for k in alive if self.carried[k] is not None)
+        self.leads = [{number[p] for p in places if number.get(p) in alive} for places in reached]
         self.initial = initial
         self.found = dict.fromkeys(p for places in reached for p in places if p not in number)
         self.targets = [(p, self.steps[p] if p in self.steps else edge_to(p)) for p in self.found]
@@ -225,6 +238,25 @@ class Recorded:
     def _reached(self, edge: Any) -> dict[Place, None]:
         known = {**self.steps, **dict.fromkeys(p for p in self.carried if p is not None)}
         return reached(edge, self.scope, known, {self.entry, *(node for node, _ in self.steps)})
+
+    def fed(self, given: Iterable[int]) -> list[int]:
+        """The parts of the state that get cotangents in any iteration, if those of `news` and `ys`
+        with these numbers do at the end, or in each.
+        """
+        fed: set[int] = set()
+        pending = list(given)
+        while pending:
+            k = pending.pop()
+            if k < len(self.news):
+                fed.add(k)
+            pending += self.leads[k] - fed
+        return [k for k in self.alive if k in fed]
+
+    def edges_of(self, k: int) -> list[Any]:
+        """What the last one of a part of the state, or a result, depends on."""
+        fed = self.fed([k])
+        places = {p for one in (*fed, k) for p in self.reached[one]}
+        return [*(self.initial[k] for k in fed), *(e for p, e in self.targets if p in places)]
 
     # ---- pulling back ---------------------------------------------------------------------------
 
@@ -241,22 +273,23 @@ class Recorded:
             for j, edge in enumerate(self.ys)
             if edge is not None and gs[count + j] is not None
         }
-        inits = [started(self, k, gs[k], recorded) for k in self.alive]
-        places = [*map(self.place, self.alive), *(p for p, _ in self.targets)]
+        given = (k for k in range(count) if gs[k] is not None)
+        fed = self.fed([*given, *hidden, *(count + j for j in rows)])
+        inits = [started(self, k, gs[k], recorded) for k in fed]
+        places = [*map(self.place, fed), *(p for p, _ in self.targets)]
         summed = [p not in self.steps for p, _ in self.targets]
         arrived: list[bool] = []
 
         def body(index: Any, state: list[Any], given: list[Any]) -> Made:
-            roots = [(self.news[k], g) for k, g in zip(self.alive, state, strict=True)]
+            roots = [(self.news[k], g) for k, g in zip(fed, state, strict=True)]
             roots += [(self.ys[j], g) for j, g in zip(rows, given, strict=False)]
             pulled = swept(roots, places, recorded)
-            before = pulled[: len(self.alive)]
+            before = pulled[: len(fed)]
             extra = dict(zip(hidden, given[len(rows) :], strict=True))
             state = [
-                total(g, extra.get(k), like)
-                for k, g, like in zip(self.alive, before, state, strict=True)
+                total(g, extra.get(k), like) for k, g, like in zip(fed, before, state, strict=True)
             ]
-            others = list(zip(pulled[len(self.alive) :], summed, strict=True))
+            others = list(zip(pulled[len(fed) :], summed, strict=True))
             arrived[:] = [g is not None for g, _ in others]
             return Made(
                 state,
@@ -277,7 +310,8 @@ class Recorded:
             None if not kept else next(totals) if term else next(blocks)
             for kept, term in zip(arrived, summed, strict=True)
         ]
-        return (*finals, *rest)
+        by_number = dict(zip(fed, finals, strict=True))
+        return (*map(by_number.get, self.alive), *rest)
 
     def place(self, k: int) -> Place:
         place = self.carried[k]
@@ -296,7 +330,7 @@ def started(loop: Recorded, k: int, g: Any, recorded: bool) -> Any:
 def reached(edge: Any, scope: Any, known: dict[Place, Any], entries: Any) -> dict[Place, None]:
     """The places that an edge in a body leads to: `known` ones of `entries`, and those around."""
     places: dict[Place, None] = {}
-    seen: set[Node] = set()
+    seen: set[Place] = set()
     pending = [] if edge is None else [source(edge)]
     while pending:
         node, slot = pending.pop()
@@ -306,9 +340,10 @@ def reached(edge: Any, scope: Any, known: dict[Place, Any], entries: Any) -> dic
                 places[node, slot] = None
         elif not scope.began(abs(node.order)):
             places[node, slot] = None
-        elif node not in seen:
-            seen.add(node)
-            pending += [source(e) for e in node.edges if e is not None]
+        elif (node, slot) not in seen:
+            seen.add((node, slot))
+            edges = node.edges_of(slot) if isinstance(node, BodyNode) else node.edges
+            pending += [source(e) for e in edges if e is not None]
     return places
 
 
