@@ -81,3 +81,13 @@ def test_max_and_min_of_two_tensors_are_found_where_functions_of_two_are_stated(
     # They were looked for in a module that the functions of two tensors had left.
     assert wg.max(wg.tensor([1, 4]), wg.tensor([3, 2])).tolist() == [3, 4]
     assert wg.tensor([1, 4]).min(wg.tensor([3, 2])).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["equal", "isclose", "allclose", "flatten", "movedim"])
+def test_a_function_without_out_refuses_it(name: str) -> None:
+    # It was taken by all functions of tensors, and a result written.
+    x, out = wg.zeros(2, 2), wg.ones(2, 2)
+    given = {"movedim": (x, 0, 1), "flatten": (x,)}.get(name, (x, x))
+    with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected keyword argument 'out'"):
+        getattr(wg, name)(*given, out=out)
+    assert (out == 1).all()

@@ -14,14 +14,14 @@ from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.settings import refuses
 from wengert.dispatch import numpy
-from wengert.functions.arguments import one_dim, takes_out, tensor_of
+from wengert.functions.arguments import of_tensors, one_dim, tensor_of
 from wengert.functions.joining import cat
 from wengert.functions.reductions import cumsum, sum
 from wengert.functions.shapes import narrow, select
 from wengert.tensor import Tensor
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
     """Differences of neighbours along `dim`, n times over.
 
@@ -32,7 +32,6 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     >>> wg.diff(wg.tensor([1, 4, 9, 16]), n=2)
     tensor([2, 2])
     """
-    input = tensor_of(input)
     if not input.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     axis = one_dim(dim, input.ndim)
@@ -231,10 +230,9 @@ def _parabola(near: Tensor, far: Tensor) -> list[Any]:
 # ---- polynomials' matrices -----------------------------------------------------------------
 
 
-@told
+@of_tensors(1)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of a vector's elements as columns, highest first unless `increasing`."""
-    x = tensor_of(x, "x")
     if x.ndim != 1:
         raise RuntimeError(f"x must be a one-dimensional tensor, got shape {list(x.shape)}")
     if N is not None and N < 0:

@@ -16,7 +16,6 @@ from wengert import dtypes
 from wengert.arrays.kind import array_of
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
-from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder, usually
 from wengert.dispatch import as_array, known, require, within
@@ -24,8 +23,6 @@ from wengert.functions.arguments import (
     constant,
     of_tensors,
     one_dim,
-    takes_out,
-    tensor_of,
     unchecked,
 )
 from wengert.functions.shapes import broadcast_tensors
@@ -396,10 +393,9 @@ def _put_recorded(old: Tensor, index: Any, value: Tensor) -> Tensor:
 # ---- choosing ------------------------------------------------------------------------------
 
 
-@told
+@of_tensors(1)
 def masked_fill(input: Any, mask: Any, value: Any) -> Tensor:
     """`input` with `value` where the mask holds."""
-    input = tensor_of(input)
     if type(mask) is Tensor and mask._array.dtype is dtypes.bool and type(value) is float:
         return _where(mask, value_for(value, input), input)
     if array_of(mask).dtype not in (dtypes.bool, dtypes.uint8):
@@ -424,14 +420,13 @@ def masked_select(input: Any, mask: Any) -> Tensor:
     """The elements where the mask holds, in one dimension."""
     if mask.dtype != dtypes.bool:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {mask.dtype}")
-    input, mask = broadcast_tensors(tensor_of(input), mask)
+    input, mask = broadcast_tensors(input, mask)
     return _get(input, mask._array)
 
 
-@told
+@of_tensors(1)
 def masked_scatter(input: Any, mask: Any, source: Any) -> Tensor:
     """`input` with the elements where the mask holds replaced by those of `source`, in order."""
-    input = tensor_of(input)
     if mask.dtype != dtypes.bool:
         raise RuntimeError(
             f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype}"
@@ -461,10 +456,9 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Tensor:
     return _put(input, mask, cast(source.reshape(-1)[:n], input.dtype))
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def nonzero(input: Any, *, as_tuple: bool = False) -> Tensor:
     """The indices of the elements that are not zero: one row each, or one tensor per dimension."""
-    input = tensor_of(input)
     if as_tuple:
         each: Any = tuple(constant(i) for i in np.nonzero(np.atleast_1d(input._array)))
         return each
@@ -517,7 +511,7 @@ def _at_least_1d(x: Any) -> Any:
     return x if x.ndim else x.reshape(1)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Tensor:
     """`out[i][j] = input[index[i][j]][j]` for dim 0, and so on along another dimension.
 
@@ -526,7 +520,6 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Te
     tensor([[1],
             [4]])
     """
-    input = tensor_of(input)
     axis, places = check_index("gather", input, dim, index, copy=not isinstance(index, Tensor))
     if not places.size:
         return _get(input.reshape(-1), np.zeros(places.shape, np.int64))
@@ -544,10 +537,9 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Te
 _gathered = unchecked(gather)
 
 
-@takes_out
+@of_tensors(2, takes_out=True)
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Tensor:
     """As `gather`, with the shapes broadcast; without `dim` in the flattened tensor."""
-    input, indices = tensor_of(input), tensor_of(indices, "indices")
     if indices.dtype.kind not in "iu":
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype}"
@@ -573,10 +565,9 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Tensor:
     return _gathered(input.expand(full[0]), axis, indices.expand(full[1]))
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def index_select(input: Any, dim: int, index: Any) -> Tensor:
     """The slices along `dim` that a vector of indices names."""
-    input = tensor_of(input)
     axis, places = check_index("index_select", input, dim, index, IndexError)
     if places.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -585,10 +576,9 @@ def index_select(input: Any, dim: int, index: Any) -> Tensor:
     return _get(input, (_FULL,) * axis + (np.atleast_1d(places),))
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def take(input: Any, index: Any) -> Tensor:
     """Elements of the flattened tensor."""
-    input = tensor_of(input)
     flat = input if input._array.ndim == 1 else input.reshape(-1)
     places = check_wrapped(flat, index)[1]
     if places.ndim:

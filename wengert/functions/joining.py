@@ -256,7 +256,6 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Up to `chunks` pieces of equal size along `dim`, the last perhaps smaller: views."""
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    input = tensor_of(input)
     axis = _splittable(input, dim)
     n = input.shape[axis]
     if n == 0:
@@ -265,10 +264,9 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @takes_names
-@told
+@of_tensors(1)
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """As many pieces as said, sizes differing by at most one, or cut at the places given: views."""
-    input = tensor_of(input)
     axis = _splittable(input, dim)
     cuts = (
         indices_or_sections.tolist()

@@ -665,11 +665,10 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tens
     return shapes.diagonal(A, offset, dim1, dim2)
 
 
-@told
+@of_tensors(1)
 @refuses(x="b")
 def vander(x: Any, N: int | None = None) -> Tensor:
     """Each element's powers 0, 1, ..., N - 1 as a last dimension; as many as there are elements."""
-    x = tensor_of(x)
     x = x if x.ndim else x.reshape(1)
     n = x.shape[-1] if N is None else N
     if n < 1:

@@ -12,7 +12,6 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.kind import array_of
-from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, floating, no_order, one_dtype
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuse_dtype, refuses
@@ -230,7 +229,7 @@ def logaddexp(input: Any, other: Any) -> Tensor:
 def logaddexp2(input: Any, other: Any) -> Tensor:
     """log2(2**a + 2**b), without overflow."""
     two = math.log(2)
-    return logaddexp(tensor_of(input) * two, tensor_of(other, "other") * two) / two
+    return logaddexp(input * two, other * two) / two
 
 
 # ---- steps and kinks -----------------------------------------------------------------------
@@ -241,10 +240,9 @@ trunc = fix = _rounding(np.trunc, "Rounded towards zero.")
 _sign = recorder(np.sign)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def sign(input: Any) -> Tensor:
     """-1, 0 or 1."""
-    input = tensor_of(input)
     if input.dtype.kind == "c":
         raise NotImplementedError(
             "Unlike NumPy, sign doesn't support complex tensors. Use sgn, which gives z / |z|."
@@ -259,7 +257,6 @@ _heaviside = recorder(np.heaviside)
 @of_tensors(2, takes_out=True)
 def heaviside(input: Any, values: Any) -> Tensor:
     """0 below zero, 1 above, `values` at zero."""
-    input, values = tensor_of(input), tensor_of(values, "values")
     if input.dtype != values.dtype:
         raise RuntimeError(
             "heaviside is not yet implemented for tensors with different dtypes: "
@@ -302,10 +299,9 @@ def frac(input: Any, *, out: Any = None) -> Tensor:
     return input - trunc(input)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def sgn(input: Any) -> Tensor:
     """sign(x); for complex numbers z / |z|, and 0 at 0."""
-    input = tensor_of(input)
     if input.dtype.kind != "c":
         return sign(input)
     size = abs(input)
@@ -459,10 +455,10 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor
 @rounded_once
 def ldexp(input: Any, other: Any) -> Tensor:
     """input * 2**other."""
-    return tensor_of(input) * 2.0 ** tensor_of(other, "other")
+    return input * 2.0**other
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def frexp(input: Any) -> results.frexp_result:
     """x = mantissa * 2**exponent with 1/2 <= |mantissa| < 1; both of 0 are 0.
 
@@ -472,7 +468,6 @@ def frexp(input: Any) -> results.frexp_result:
     >>> wg.frexp(wg.tensor([5.0]))[0]
     tensor([0.6250])
     """
-    input = tensor_of(input)
     if not dtypes.is_floating(input.dtype):
         raise RuntimeError(
             f"torch.frexp() only supports floating-point dtypes, got {input.dtype}. Use x.float()."
@@ -488,7 +483,6 @@ def frexp(input: Any) -> results.frexp_result:
 @of_tensors(2, takes_out=True)
 def nextafter(input: Any, other: Any) -> Tensor:
     """The floating-point number next to x in the direction of `other`."""
-    input, other = tensor_of(input), tensor_of(other, "other")
     if not dtypes.is_floating(input.dtype) or not dtypes.is_floating(other.dtype):
         raise NotImplementedError(
             "nextafter is implemented for floating point tensors, got "
@@ -516,10 +510,9 @@ def real(input: Any) -> Tensor:
     return _real(input) if input.dtype.kind == "c" else input
 
 
-@told
+@of_tensors(1)
 def imag(input: Any) -> Tensor:
     """The imaginary part of a complex tensor, a view."""
-    input = tensor_of(input)
     if input.dtype.kind != "c":
         raise RuntimeError(
             "imag is not implemented for tensors with non-complex dtypes: this one is "
@@ -556,7 +549,6 @@ def angle(input: Any) -> Tensor:
 @refuses(real="biuc", imag="biuc")
 def complex(real: Any, imag: Any) -> Tensor:
     """real + i imag, from two tensors of one floating dtype."""
-    real, imag = tensor_of(real, "real"), tensor_of(imag, "imag")
     if real.dtype != imag.dtype:
         raise RuntimeError(
             f"Expected object of scalar type {real.dtype} but got scalar type {imag.dtype} for "
@@ -569,7 +561,6 @@ def complex(real: Any, imag: Any) -> Tensor:
 @refuses(abs="biuc", angle="biuc")
 def polar(abs: Any, angle: Any) -> Tensor:
     """abs * exp(i angle)."""
-    abs, angle = tensor_of(abs, "abs"), tensor_of(angle, "angle")
     return complex(abs * cos(angle), abs * sin(angle))
 
 

@@ -240,12 +240,11 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
     return numpy.cross(input, other, axis=dim)
 
 
-@takes_out
+@of_tensors(2, takes_out=True)
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
     """Sums of products over pairs of dimensions: the last of `a` with the first of `b`, or as
     listed.
     """
-    a, b = tensor_of(a, "a"), tensor_of(b, "b")
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if not isinstance(dims, (int, list, tuple)):

@@ -24,7 +24,7 @@ from wengert.autograd.misfits import told
 from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, primitive, require
 from wengert.errors import DtypeError
-from wengert.functions.arguments import constant, of_tensors, takes_names, takes_out, tensor_of
+from wengert.functions.arguments import constant, of_tensors, takes_names, tensor_of
 from wengert.functions.creation import check_device, check_layout, factory, finish, kind, shape_of
 from wengert.functions.device import CPU
 from wengert.functions.indexing import overwrite
@@ -422,10 +422,9 @@ def _negative_std(std: Any) -> RuntimeError:
     return RuntimeError(f"normal expects all elements of std >= 0.0, got {given}")
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def bernoulli(input: Any, p: Any = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that `input` (or `p`) says, else 0."""
-    input = tensor_of(input)
     if p is None:
         needs_floats(input, "bernoulli")
     chance = as_array(input._array if p is None else np.broadcast_to(array_of(p), input.shape))
@@ -435,12 +434,11 @@ def bernoulli(input: Any, p: Any = None, *, generator: Generator | None = None) 
     return constant((draws < chance).astype(input.dtype))
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def multinomial(
     input: Any, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
     """Indices drawn with probability proportional to the weights in each row."""
-    input = tensor_of(input)
     if not dtypes.is_floating(input.dtype):
         raise DtypeError(
             f"multinomial only supports floating-point dtypes for input, got: {input.dtype}"
@@ -484,7 +482,6 @@ def _places_in_rows(ends: Any, draws: Any) -> Any:
 @refuses(input="biuc")
 def poisson(input: Any, generator: Generator | None = None) -> Tensor:
     """Poisson random numbers with the rates given."""
-    input = tensor_of(input)
     return constant(as_array(numbers_of(generator).poisson(input._array)).astype(input.dtype))
 
 

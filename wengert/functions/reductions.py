@@ -155,12 +155,11 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     return _prod(input, axis, keepdim)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 @in_dtype_of_out
 @refuses(input="c")
 def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of the elements that are not NaN."""
-    input = tensor_of(input)
     if known(input._array) and input._array.dtype in EXACT:
         with np.errstate(invalid="ignore"):  # inf - inf, of which the sum tells
             total = sum(input, dim, keepdim, dtype=dtype)
@@ -169,11 +168,10 @@ def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = N
     return sum(_without_nan(input), dim, keepdim, dtype=dtype)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 @refuses(input="biuc")
 def nanmean(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of the elements that are not NaN."""
-    input = tensor_of(input)
     n = constant(~np.isnan(input._array))
     return nansum(input, dim, keepdim, dtype=dtype) / sum(n, dim, keepdim)
 
@@ -182,10 +180,9 @@ def _without_nan(input: Tensor) -> Tensor:
     return masked_fill(input, constant(np.isnan(input._array)), 0)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def logsumexp(input: Any, dim: Dim, keepdim: bool = False) -> Tensor:
     """log(sum(exp(x))) over some dimensions, without overflow."""
-    input = tensor_of(input)
     if not dtypes.is_inexact(input.dtype):
         input = cast(input, dtypes.get_default_dtype())
     axis = some_dims(dim, input.ndim)
@@ -212,7 +209,7 @@ def _swap_unbiased(dim: Any, unbiased: Any) -> tuple[Any, Any]:
     return (None, dim) if isinstance(dim, bool) else (dim, unbiased)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def var(
     input: Any,
     dim: Any = None,
@@ -222,7 +219,6 @@ def var(
     correction: Any = None,
 ) -> Tensor:
     """The variance: squared distances from the mean, summed, over n - correction (1)."""
-    input = tensor_of(input)
     if not dtypes.is_inexact(input._array.dtype):
         raise RuntimeError(
             f"std and var only support floating point and complex dtypes, got {input.dtype}. Use "
@@ -247,7 +243,7 @@ def real_square(x: Tensor) -> Tensor:
     return (x * x.conj()).real if x._array.dtype.kind == "c" else x * x
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def std(
     input: Any,
     dim: Any = None,
@@ -304,7 +300,7 @@ def _flat_at_zero(function: Any, x: Tensor, value: float = 0.0) -> Tensor:
     return wrap(np.asarray(value, x.dtype)).where(zero, function(one.where(zero, x)))
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def norm(
     input: Any,
     p: float | str | None = "fro",
@@ -314,7 +310,6 @@ def norm(
 ) -> Tensor:
     """The p-norm of the elements, over all or some dimensions; "fro" is the Euclidean one, "nuc"
     the sum of a matrix's singular values. At 0 the gradient is 0."""
-    input = tensor_of(input)
     if dtype is not None:
         input = cast(input, dtypes.stated(dtype))
     if p == "nuc":
@@ -385,10 +380,9 @@ def dist(input: Any, other: Any, p: float = 2) -> Tensor:
     return vector_norm(input - other, p)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Tensor:
     """The input with slices along `dim` scaled down to a p-norm of at most `maxnorm`."""
-    input = tensor_of(input)
     if p <= 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported, got p={p}")
     if maxnorm < 0:
@@ -589,11 +583,10 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Tensor:
     return _cumprod(input, axis)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 @refuses(input="biu")
 def logcumsumexp(input: Any, dim: int) -> Tensor:
     """log of the running sums of exp(x) along `dim`, without overflow."""
-    input = tensor_of(input)
     axis = one_dim(dim, input.ndim)
     if not input.ndim or not input._array.size:
         return input.clone()

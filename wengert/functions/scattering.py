@@ -15,7 +15,7 @@ from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, known, primitive
-from wengert.functions.arguments import constant, of_tensors, one_dim, takes_out, tensor_of
+from wengert.functions.arguments import constant, of_tensors, one_dim, tensor_of
 from wengert.functions.indexing import (
     check_index,
     check_sizes,
@@ -80,7 +80,7 @@ def _lifted(
     return scatter(input.reshape(1), 0, places, src, *rest, **named).reshape(())
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def scatter(
     input: Any,
     dim: int,
@@ -93,7 +93,6 @@ def scatter(
     """`out[index[i][j]][j] = src[i][j]` for dim 0, the rest as in `input`; "add" or "multiply"
     instead.
     """
-    input = tensor_of(input)
     src = value if src is None else src
     if not input.ndim:
         return _lifted(scatter, input, dim, index, src, reduce=reduce)
@@ -110,10 +109,9 @@ def scatter(
     return _put(input, rules._grid(places, axis), source)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Tensor:
     """`out[index[i][j]][j] += src[i][j]` for dim 0: `gather` transposed, added to `input`."""
-    input = tensor_of(input)
     if not input.ndim:
         return _lifted(scatter_add, input, dim, index, src)
     axis, places = check_index("scatter_add", input, dim, index)
@@ -125,7 +123,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Tensor:
 _PROD, _AMAX, _AMIN, _SUM, _MEAN = "prod", "amax", "amin", "sum", "mean"
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def scatter_reduce(
     input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -134,7 +132,6 @@ def scatter_reduce(
     With `include_self=False` the old value takes no part where anything arrives. Equal extrema
     share the gradient.
     """
-    input = tensor_of(input)
     if not input.ndim:
         return _lifted(scatter_reduce, input, dim, index, src, reduce, include_self=include_self)
     if reduce not in (_SUM, _MEAN, _PROD, _AMAX, _AMIN):
@@ -171,7 +168,7 @@ def _reduced(
     return piled.amax(0) if reduce == _AMAX else piled.amin(0)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 @refuses(data="biuc")
 def segment_reduce(
     data: Any,
@@ -193,7 +190,6 @@ def segment_reduce(
     >>> wg.segment_reduce(wg.arange(6.0), "max", lengths=wg.tensor([2, 4]))
     tensor([1., 5.])
     """
-    data = tensor_of(data, "data")
     names = {"max": _AMAX, "min": _AMIN, _SUM: _SUM, _MEAN: _MEAN, _PROD: _PROD}
     if reduce not in names or indices is not None or (lengths is None) == (offsets is None):
         raise RuntimeError(
@@ -262,10 +258,9 @@ def _rows(axis: int, places: Any) -> tuple[Any, ...]:
     return (_FULL,) * axis + (np.atleast_1d(places),)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Tensor:
     """`input` with alpha times the slices of `source` added at the slices that `index` names."""
-    input = tensor_of(input)
     if not input.ndim:
         return _lifted(index_add, input, dim, index, source, alpha=alpha)
     axis, places = check_index("index_add", input, dim, index)
@@ -286,10 +281,9 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     return input + _add_at(source, _rows(axis, places), tuple(input.shape))
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Tensor:
     """`input` with the slices that `index` names replaced by those of `source`."""
-    input = tensor_of(input)
     if not input.ndim:
         return _lifted(index_copy, input, dim, index, source)
     one_dtype("index_copy", (input, source))
@@ -297,10 +291,9 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Tensor:
     return _put(input, _rows(axis, places), value_for(source, input))
 
 
-@told
+@of_tensors(1)
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Tensor:
     """`input` with the slices that `index` names filled with a number."""
-    input = tensor_of(input)
     if not input.ndim:
         return _lifted(lambda x, d, i, _: index_fill(x, d, i, value), input, dim, index, value)
     if isinstance(value, Tensor) and value.ndim:
@@ -316,14 +309,13 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Tensor:
     return _where(constant(mask), value_for(value, input), input)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def index_reduce(
     input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Tensor:
     """Slices of `source` combined into the slices that `index` names: "prod", "mean", "amax",
     "amin".
     """
-    input = tensor_of(input)
     if not input.ndim:
         return _lifted(index_reduce, input, dim, index, source, reduce, include_self=include_self)
     axis, places = check_index("index_reduce", input, dim, index)
@@ -338,10 +330,9 @@ def index_reduce(
     )
 
 
-@told
+@of_tensors(1)
 def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Tensor:
     """`input` with `input[indices]` replaced by the values, or with the values added there."""
-    input = tensor_of(input)
     one_dtype("index_put", (input, values))
     if not len(indices):
         raise RuntimeError("index_put needs at least one index; to write everywhere use copy_")

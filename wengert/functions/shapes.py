@@ -147,10 +147,9 @@ def ravel(input: Any) -> Tensor:
     return reshape(input, -1)
 
 
-@told
+@of_tensors(1)
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` as one."""
-    input = tensor_of(input)
     start, end = one_dim(start_dim, input.ndim), one_dim(end_dim, input.ndim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -162,10 +161,9 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return _reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
-@told
+@of_tensors(1)
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dimension as several."""
-    input = tensor_of(input)
     axis = one_dim(dim, input.ndim)
     if -1 in sizes:
         known = -math.prod(sizes)
@@ -291,10 +289,9 @@ def reversed_dims(input: Any) -> Tensor:
     return _transpose(tensor_of(input))
 
 
-@told
+@of_tensors(1)
 def movedim(input: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """Dimensions moved to other places; the rest keep their order."""
-    input = tensor_of(input)
     n = input.ndim
     if type(source) is type(destination) is int and n:
         order = [*range(n)]
@@ -446,10 +443,9 @@ def alias(input: Tensor) -> Tensor:
 # ---- parts ---------------------------------------------------------------------------------
 
 
-@told
+@of_tensors(1)
 def narrow(input: Any, dim: int, start: Any, length: int) -> Tensor:
     """`length` slices along `dim` from `start` on: a view."""
-    input = tensor_of(input)
     if not input.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     axis = one_dim(dim, input.ndim)
@@ -470,10 +466,9 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Tensor:
     return _slices(input, (slice(None),) * axis + (slice(start, start + length),))
 
 
-@told
+@of_tensors(1)
 def select(input: Any, dim: int, index: int) -> Tensor:
     """The slice number `index` along `dim`, without that dimension: a view."""
-    input = tensor_of(input)
     if not input.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     axis = one_dim(dim, input.ndim)
@@ -486,20 +481,18 @@ def select(input: Any, dim: int, index: int) -> Tensor:
     return _select(input, (slice(None),) * axis + (index,))
 
 
-@told
+@of_tensors(1)
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of two dimensions, as the last dimension: a view."""
-    input = tensor_of(input)
     dim1, dim2 = one_dim(dim1, input.ndim), one_dim(dim2, input.ndim)
     if dim1 == dim2:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return _diagonal(input, offset, dim1, dim2)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def diag(input: Any, diagonal: int = 0) -> Tensor:
     """The matrix with a vector on its diagonal; of a matrix, a copy of its diagonal."""
-    input = tensor_of(input)
     if input.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
     return (
@@ -507,10 +500,9 @@ def diag(input: Any, diagonal: int = 0) -> Tensor:
     )
 
 
-@told
+@of_tensors(1)
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices with the last dimension of the input on their diagonals, zero elsewhere."""
-    input = tensor_of(input)
     n = input.shape[-1] + abs(offset)
     dim1, dim2 = one_dim(dim1, input.ndim + 1), one_dim(dim2, input.ndim + 1)
     shape = list(input.shape[:-1])
@@ -590,10 +582,9 @@ triu_indices = _triangle(
 # ---- rearranging and repeating -------------------------------------------------------------
 
 
-@told
+@of_tensors(1)
 def flip(input: Any, *axes: Any, dims: Any = None) -> Tensor:
     """The order of the elements reversed along some dimensions."""
-    input = tensor_of(input)
     axes = tuple(one_dim(d, input.ndim) for d in sizes(axes or (dims,)))
     return clone(_flip(input, axes)) if input.ndim else clone(input)
 
@@ -614,10 +605,9 @@ def flipud(input: Any) -> Tensor:
     return flip(input, 0)
 
 
-@told
+@of_tensors(1)
 def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
     """Elements shifted along dimensions; those that fall off come back at the other end."""
-    input = tensor_of(input)
     for name, given in (("shifts", shifts), ("dims", () if dims is None else dims)):
         items = given if isinstance(given, (tuple, list)) else [given]
         if not all(hasattr(item, "__index__") for item in items):
@@ -649,10 +639,9 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return clone(_rot90(input, k, tuple(dims)))
 
 
-@told
+@of_tensors(1)
 def repeat(input: Any, *reps: Any, repeats: Any = None) -> Tensor:
     """Copies of the whole, side by side, as many along each dimension as said."""
-    input = tensor_of(input)
     times = sizes(reps or (repeats,))
     if len(times) < input.ndim:
         raise RuntimeError(
@@ -705,12 +694,11 @@ def repeat_interleave(
 # ---- strides -------------------------------------------------------------------------------
 
 
-@told
+@of_tensors(1)
 def as_strided(
     input: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
     """A view of the tensor's storage with the sizes and strides (in elements) given."""
-    input = tensor_of(input)
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(s < 0 for s in stride):
@@ -762,10 +750,9 @@ def _memory(x: Tensor) -> tuple[int, int]:
     return 0, math.prod(x.shape)
 
 
-@told
+@of_tensors(1)
 def unfold(input: Any, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` along a dimension, `step` apart, as a new last dimension: a view."""
-    input = tensor_of(input)
     if size < 0:
         raise RuntimeError(f"size is {size} but must be >= 0")
     axis = one_dim(dimension, input.ndim)

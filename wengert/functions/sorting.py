@@ -12,13 +12,13 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.kind import array_of
-from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, known, require, within
 from wengert.functions import results
 from wengert.functions.arguments import (
     constant,
+    of_tensors,
     one_dim,
     ordered,
     takes_names,
@@ -263,7 +263,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> results.mode_resul
 # ---- sets ----------------------------------------------------------------------------------
 
 
-@told
+@of_tensors(1)
 @refuses(input="c")
 def unique(
     input: Any,
@@ -275,7 +275,6 @@ def unique(
     """The different elements (or slices along `dim`) in order; where each went; how often each
     is.
     """
-    input = tensor_of(input)
     if dim is None:
         _, first, inverse, counts = np.unique(
             _with_an_order(input._array).ravel(), True, True, True, equal_nan=False
@@ -291,13 +290,12 @@ def unique(
     return _with_counts(values, inverse, counts, return_inverse, return_counts)
 
 
-@told
+@of_tensors(1)
 @refuses(input="c")
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
 ) -> Tensor:
     """As `unique`, but only neighbours that are equal become one."""
-    input = tensor_of(input)
     axis = 0 if dim is None else one_dim(dim, input.ndim)
     rows = input.reshape(-1) if dim is None else input
     n = rows.shape[axis]
@@ -387,13 +385,12 @@ def searchsorted(
     return constant(as_array(places, np.int32 if out_int32 else np.int64))
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 @refuses(input="c")
 def bucketize(
     input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
     """The number of the interval between boundaries in which each element lies."""
-    input = tensor_of(input)
     if tensor_of(boundaries).ndim != 1:
         raise RuntimeError(
             f"boundaries tensor must be 1 dimension, but got dim({tensor_of(boundaries).ndim})"

@@ -96,7 +96,7 @@ def _quantile(
 # ---- counts --------------------------------------------------------------------------------
 
 
-@told
+@of_tensors(1)
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
     """How often each number 0, 1, 2, ... occurs, or the sums of the weights of its places.
 
@@ -104,7 +104,6 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
     >>> wg.bincount(wg.tensor([0, 2, 2]))
     tensor([1, 0, 2])
     """
-    input = tensor_of(input)
     if input.dtype.kind not in "iu":
         raise NotImplementedError(
             f"bincount is not implemented for {input.dtype}: it counts integers"
@@ -151,7 +150,6 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
     Where both are 0 they are the smallest and the largest element; what lies outside is not
     counted.
     """
-    input = tensor_of(input)
     _check_bins("torch.histc", bins)
     return constant(_counts(input._array, bins, min, max))
 
@@ -167,7 +165,7 @@ def _counts(x: Any, bins: int, min: Any, max: Any) -> Any:
     return counts.astype(x.dtype)
 
 
-@takes_out
+@of_tensors(1, takes_out=True)
 def histogram(
     input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False
 ) -> results.histogram_result:
@@ -175,7 +173,6 @@ def histogram(
 
     `bins` is a number of equal intervals, over `range`, or the increasing bounds themselves.
     """
-    input = tensor_of(input)
     if not isinstance(bins, (int, Tensor, np.ndarray)):
         raise TypeError(
             "histogram(): argument 'bins' must be int or a Tensor of bounds, not "
@@ -187,7 +184,7 @@ def histogram(
     return results.histogram_result(counts, edges[0])
 
 
-@told
+@of_tensors(1)
 def histogramdd(
     input: Any,
     bins: Any,
@@ -201,7 +198,6 @@ def histogramdd(
     `bins` is one number of intervals, one for each coordinate, or their bounds; `range` the lowest
     and the highest value of each coordinate, one after the other.
     """
-    input = tensor_of(input)
     if not dtypes.is_floating(input.dtype):
         raise NotImplementedError(
             f"histogramdd is not implemented for {input.dtype}: use x.float()"
