@@ -13,9 +13,11 @@ import wengert as wg
 from tests.rules.calls import (
     Call,
     arrays_of,
+    completed,
     gradients,
     like,
     outputs,
+    places,
     pulled,
     recorded,
     with_arrays,
@@ -24,6 +26,7 @@ from tests.rules.each import each_sample
 from tests.rules.samples_linalg import LINALG
 from tests.rules.test_table import CASES
 from wengert.arrays.batched.array import BatchedArray, Level
+from wengert.arrays.kind import array_of
 from wengert.errors import BatchingError, MissingRuleError
 from wengert.rules import Rule
 from wengert.rules.shapes import as_strided
@@ -92,6 +95,41 @@ def check_batched(rule: Rule, call: Call, picked: Sequence[int]) -> None:
 def test_every_rule_is_mapped_without_a_loop() -> None:
     # Warnings are errors here, so a loop in the test above fails; this is what it leaves out.
     assert {as_strided} == LOOPED
+
+
+@each_sample(CASES)
+def test_every_argument_that_may_be_an_array_may_be_batched(rule: Rule, call: Call) -> None:
+    # Which arguments are batched was each meaning's own to ask: pinv with a batched rcond called
+    # itself without end, others took a batched setting for an array, or for a number.
+    call = completed(rule, call)
+    arrays = {p.argument: p.of(call) for p in places(rule, call) if p.item is None}
+    for name, value in call.items():
+        if name in rule.reverse or type(value) not in (np.ndarray, float):
+            continue
+        if getattr(value, "dtype", None) == bool and name == "index":
+            continue  # how many elements it takes would differ
+        if type(value) is float:
+            many = value * np.array([1.0, 0.75, 1.25])
+        else:
+            many = examples(value)
+        check_setting(rule, call, {name: many})
+        for other in [n for n in arrays if arrays[n].size][:1]:
+            check_setting(rule, call, {name: many, other: examples(arrays[other])})
+
+
+def check_setting(rule: Rule, call: Call, batch: dict[str, Any]) -> None:
+    picked = [{name: x[i] for name, x in batch.items()} for i in range(SIZE)]
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what is done for each example in turn
+        try:
+            each = [outputs(rule, {**call, **chosen}) for chosen in picked]
+        except (TypeError, ValueError):
+            return  # it takes no array here
+        found = wg.vmap(
+            lambda xs: tuple(outputs(rule, {**call, **{n: array_of(x) for n, x in xs.items()}}))
+        )({name: wrap(x) for name, x in batch.items()})
+    for y, column in zip(found, zip(*each, strict=True), strict=True):
+        close(y, np.stack([np.asarray(e) for e in column]))
 
 
 # ---- NumPy's functions ----------------------------------------------------------------------

@@ -100,6 +100,8 @@ CALLS = {
     "pinv complex": (lambda t, x: t.linalg.pinv(x), ZT),
     "pinv rtol": (lambda t, x: t.linalg.pinv(x, rtol=1e-3), T),
     "pinv atol": (lambda t, x: t.linalg.pinv(x, atol=1e-3), T),
+    "pinv rtol of each": (lambda t, x: t.linalg.pinv(x, rtol=t.tensor([1e-3, 0.1])), T),
+    "pinv atol of each": (lambda t, x: t.linalg.pinv(x, atol=t.tensor([0.0, 0.1])), T),
     "pinv hermitian": (lambda t, x: t.linalg.pinv(sym(x), hermitian=True), P),
     "matrix_rank": (lambda t, x: t.linalg.matrix_rank(x), SINGULAR),
     "matrix_rank atol": (lambda t, x: t.linalg.matrix_rank(x, atol=2.5), B),

@@ -16,6 +16,7 @@ X = random.standard_normal((4, 3, 5))
 Y = random.standard_normal((4, 5))
 W = random.standard_normal((5, 3))
 N = random.integers(0, 3, (4, 2))
+R = np.array([1, 4, 8, 0])
 
 
 def in_place(t: Any, x: Any) -> Any:
@@ -38,6 +39,10 @@ PROGRAMS: dict[str, tuple[Any, Any, tuple[Any, ...]]] = {
     "max": (lambda t, x: x.max(0).values * x.amax(), 0, (X,)),
     "sort": (lambda t, x: x.sort(-1, descending=True).values[:, :2], 0, (X,)),
     "topk": (lambda t, x: x.topk(2).values, 0, (X,)),
+    # A tolerance was no array to vmap: these called themselves without end, or were refused.
+    "pinv atol": (lambda t, x: t.linalg.pinv(x, atol=1e-3), 0, (X,)),
+    "pinv rtol of each": (lambda t, x, r: t.linalg.pinv(x, rtol=r / 10), (0, 0), (X, R)),
+    "pinv atol of each": (lambda t, x, r: t.linalg.pinv(x, atol=r / 10), (None, 0), (X[0], R)),
     "cumsum": (lambda t, x: x.cumsum(0).cumprod(1), 0, (X,)),
     "cat": (lambda t, x, y: t.cat([x, y[None], x]), (0, 0), (X, Y)),
     "stack": (lambda t, x, y: t.stack([x[0], y], -1), (0, 0), (X, Y)),

@@ -58,7 +58,8 @@ class Kind:
         """
 
         def note(meaning: Function) -> Function:
-            cls.meanings.update(dict.fromkeys(functions, meaning))
+            for function in functions:
+                cls.noted(function, meaning)
             return meaning
 
         return note
@@ -69,10 +70,14 @@ class Kind:
 
         def note(meaning: Function) -> Function:
             for function in functions:
-                cls.meanings[function] = functools.partial(meaning, function)
+                cls.noted(function, functools.partial(meaning, function))
             return meaning
 
         return note
+
+    @classmethod
+    def noted(cls, function: Any, meaning: Function) -> None:
+        cls.meanings[function] = meaning
 
     # ---- answering --------------------------------------------------------------------------
 

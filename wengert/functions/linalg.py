@@ -21,7 +21,7 @@ from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
-from wengert.dispatch import known, numpy, require
+from wengert.dispatch import as_array, known, numpy, require
 from wengert.errors import DtypeError, LinAlgError, MissingRuleError
 from wengert.functions import reductions, results, shapes
 from wengert.functions.arguments import (
@@ -290,7 +290,7 @@ def lstsq(
     rcond = _reciprocal_condition(A, rcond)
     X = _least_squares(A, columns, rcond)
     s = np.linalg.svdvals(A._array)
-    rank = np.sum(s > rcond * s[..., :1], axis=-1)
+    rank = np.sum(s > np.expand_dims(array_of(rcond), -1) * s[..., :1], axis=-1)
     m, n = A.shape[-2:]
     wanted = m > n and driver not in (None, "gelsy")
     full = wanted and (not known(rank) or bool(np.all(rank == n)))
@@ -310,11 +310,10 @@ def _none_of(x: Tensor) -> Tensor:
 
 def _tolerance(A: Tensor, largest: Any, atol: Any, rtol: Any) -> Any:
     """Below what singular values count as 0: the larger of atol and rtol times the largest."""
+    least = as_array(0.0 if atol is None else array_of(atol)).astype(largest.dtype)
     if rtol is None:
-        positive = atol is not None and np.all(np.asarray(array_of(atol)) > 0)
-        rtol = 0.0 if positive else np.finfo(A.dtype).eps * max(A.shape[-2:])
-    atol, rtol = np.asarray(array_of(atol or 0.0)), np.asarray(array_of(rtol))
-    return np.maximum(atol.astype(largest.dtype), rtol.astype(largest.dtype) * largest)
+        rtol = np.where(least > 0, 0.0, np.finfo(A.dtype).eps * max(A.shape[-2:]))
+    return np.maximum(least, as_array(array_of(rtol)).astype(largest.dtype) * largest)
 
 
 @takes_out
@@ -328,7 +327,7 @@ def pinv(A: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False)
     A = (square if hermitian else matrices)(A, "linalg.pinv")
     if not A._array.size:
         return A.mH.clone() if A.dtype.kind == "c" else A.mT.clone()
-    if atol is None and not isinstance(rtol, Tensor):
+    if atol is None:
         return _pinv(A, _reciprocal_condition(A, rtol), hermitian)
     largest = np.max(np.linalg.svdvals(A._array), axis=-1)
     relative = _tolerance(A, largest, atol, rtol) / np.where(largest == 0, 1, largest)

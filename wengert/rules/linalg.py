@@ -585,7 +585,8 @@ def complex_eig(a: Any) -> Any:
 @primitive
 def pinv(a: Any, rcond: Any, hermitian: bool = False) -> Any:
     """The pseudo-inverse; singular values below rcond times the largest count as 0."""
-    return np.linalg.pinv(a, rcond, hermitian)
+    shape = np.broadcast_shapes(a.shape[:-2], np.shape(rcond))
+    return np.linalg.pinv(np.broadcast_to(a, (*shape, *a.shape[-2:])), rcond, hermitian)
 
 
 def _pinv_pull(g: Any, a: Any, y: Any) -> Any:
@@ -594,7 +595,7 @@ def _pinv_pull(g: Any, a: Any, y: Any) -> Any:
     second = np.matmul(np.matmul(g, ph), y)
     first = first - np.matmul(np.matmul(first, a), y)
     second = second - np.matmul(y, np.matmul(a, second))
-    return H(first + second) - np.matmul(ph, np.matmul(g, ph))
+    return unbroadcast(H(first + second) - np.matmul(ph, np.matmul(g, ph)), a.shape)
 
 
 def _pinv_push(t: Any, a: Any, y: Any) -> Any:
@@ -606,14 +607,17 @@ def _pinv_push(t: Any, a: Any, y: Any) -> Any:
     return first + second - np.matmul(y, np.matmul(t, y))
 
 
-general(pinv, reverse={"a": _pinv_pull}, forward={"a": _pinv_push}, name="LinalgPinv")
+general(
+    pinv, reverse={"a": _pinv_pull}, forward={"a": _pinv_push}, name="LinalgPinv",
+    constants=("rcond",), unstated=("rcond",),
+)  # fmt: skip
 
 
 @primitive
 def least_squares(a: Any, b: Any, rcond: Any) -> Any:
     """The x of least norm among those that make |A x - b| least: A^+ b, without forming A^+."""
     u, s, vh = np.linalg.svd(a, full_matrices=False)
-    keep = s > rcond * s[..., :1]
+    keep = s > np.expand_dims(rcond, -1) * s[..., :1]
     scale = np.where(keep, 1 / np.where(keep, s, 1), 0)
     return np.matmul(H(vh), np.expand_dims(scale, -1) * np.matmul(H(u), b))
 
@@ -642,6 +646,8 @@ general(
     },
     forward={"a": _least_squares_push_a, "b": lambda t, a, rcond: least_squares(a, t, rcond)},
     name="LinalgLstsq",
+    constants=("rcond",),
+    unstated=("rcond",),
 )
 
 # ---- the matrix exponential --------------------------------------------------------------------

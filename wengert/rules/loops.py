@@ -5,10 +5,10 @@ from one number to the next in an order of its own. `@loops` marks such a functi
 above this, makes machine code of its text, once for each combination of dtypes, and hands that in
 as `MACHINE.loops`; without it, Python runs the text as it stands.
 
-A function of loops takes arrays and numbers, writes into its arrays, and returns nothing, or in
-its last line a whole number. Its text is Python: assignments, `for` over a `range`, `while`, `if`,
-arithmetic, NumPy's elementwise functions, and functions marked with `@within_loops`, which are put
-in where they are called. An array is indexed by one number for each of its dimensions, none of them
+A function of loops takes arrays and numbers, NumPy's and arrays of one among them, writes into its
+arrays, and returns nothing, or in its last line a whole number. Its text is Python: assignments,
+`for` over a `range`, `while`, `if`, arithmetic, NumPy's elementwise functions, and functions marked
+with `@within_loops`, which are put in where they are called. An array is indexed by one number for each of its dimensions, none of them
 negative, and no index is checked: the caller answers for them. `x.dtype.type(...)` is a number in
 the dtype of `x`, and a variable keeps the type of what it is given first.
 """
@@ -61,6 +61,9 @@ def loops(function: Function, exact: bool = False) -> Function:
     def make(*values: Any) -> Any:
         """Machine code for these kinds of values; those for which there is some stand before it."""
         nonlocal seen, code
+        plain = [x if _is_plain(x) else x.item() for x in values]
+        if any(x is not y for x, y in zip(plain, values, strict=True)):
+            return code(*plain)
         arrays = [x for x in values if type(x) is np.ndarray]
         seen += sum([x.size for x in arrays])
         if exact and seen < ENOUGH:
@@ -78,6 +81,11 @@ def loops(function: Function, exact: bool = False) -> Function:
 
     run.body = function  # type: ignore[attr-defined]
     return run
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether this is an array with dimensions, or one of Python's numbers."""
+    return x.ndim > 0 if type(x) is np.ndarray else type(x) in (int, float, bool)
 
 
 exact_loops = functools.partial(loops, exact=True)

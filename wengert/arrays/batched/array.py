@@ -12,6 +12,7 @@ by what it is composed of; or by calling it for each example in turn, which is s
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -21,7 +22,7 @@ import numpy as np
 from wengert.arrays.common import axes_of, axis_of
 from wengert.arrays.kind import Kind, kind_of, name_of
 from wengert.arrays.methods import ArrayMethods
-from wengert.dispatch import PLAIN, as_array, each, numpy, primitive, signature
+from wengert.dispatch import PLAIN, Function, as_array, each, numpy, primitive, signature
 from wengert.errors import BatchingError
 from wengert.history.location import here, line_of, warn
 from wengert.history.node import Node, tick
@@ -72,6 +73,10 @@ class Level(Kind):
             return generator
         return Numbers(self, generator)
 
+    @classmethod
+    def noted(cls, function: Any, meaning: Function) -> None:
+        super().noted(function, _for_batched(function, meaning))
+
     # ---- answering --------------------------------------------------------------------------
 
     def among(self, values: Iterable[Any]) -> Level | None:
@@ -91,6 +96,8 @@ class Level(Kind):
             n = max(map(ndim_of, args))
             return results(self, function(*(aligned(x, n, self) for x in args), **kwargs))
         numbers = [x for x in (*args, *kwargs.values()) if x is not None and type(x) is not type]
+        if set_apart(self, function, args, kwargs):
+            return loop(self, function, args, kwargs)
         n = max(map(ndim_of, numbers))
         given = [aligned(x, n, self) for x in args]
         named = {name: aligned(x, n, self) for name, x in kwargs.items()}
@@ -150,6 +157,41 @@ class Level(Kind):
                 "examples."
             )
         return g.copy()
+
+
+def _for_batched(function: Any, meaning: Function) -> Function:
+    """A meaning whose parameters say what is batched: each `BatchedArray`, and none of the others.
+
+    A call with other arguments batched, a setting or an index, is one of each example in turn.
+    """
+    patterned = isinstance(meaning, functools.partial)
+    written: Any = meaning.func if patterned else meaning  # type: ignore[attr-defined]
+    said, code = written.__annotations__, written.__code__
+    names = code.co_varnames[1 + patterned : code.co_argcount]
+    taken = {name: said.get(name) == "BatchedArray" for name in names}
+    if not any(taken.values()):
+        return meaning
+
+    def checked(level: Level, *args: Any, **kwargs: Any) -> Any:
+        for x, name in zip(args, names, strict=False):
+            if at(x, level) != taken[name]:
+                return loop(level, function, args, kwargs)
+        for name, x in kwargs.items():
+            if name in taken and at(x, level) != taken[name]:
+                return loop(level, function, args, kwargs)
+        return meaning(level, *args, **kwargs)
+
+    return checked
+
+
+def set_apart(level: Level, function: Any, args: Any, kwargs: Any) -> bool:
+    """Whether an argument is batched that a function's rule knows as a setting: as no array."""
+    rule = RULES.get(function)
+    if rule is None:
+        return False
+    given = *zip(rule.arguments, args, strict=False), *kwargs.items()
+    arrays = *rule.reverse, *rule.constants
+    return any(at(x, level) and name not in arrays for name, x in given)
 
 
 _ABOVE: Any = object()
@@ -452,17 +494,29 @@ def results(level: Level, arrays: Any) -> Any:
     return each(lambda x: BatchedArray(x, level), arrays)
 
 
-def generalized(level: Level, ufunc: Any, inputs: Any, kwargs: Any) -> Any:
-    """A function of vectors or matrices: what is before those dimensions broadcasts."""
-    if "axes" in kwargs or "axis" in kwargs or "?" in ufunc.signature:
-        return loop(level, ufunc, inputs, kwargs)
+def generalized(level: Level, function: Any, args: Any, kwargs: Any, takes: str = "") -> Any:
+    """A function of vectors or matrices: what is before those dimensions broadcasts.
+
+    `takes` says so of its first arguments as NumPy does of its ufuncs: "(m,n),()" are matrices, and
+    a number for each. Others are settings.
+    """
+    takes = takes or function.signature
     cores = [
         len([name for name in part.strip("()").split(",") if name])
-        for part in ufunc.signature.split("->")[0].replace("),(", ");(").split(";")
+        for part in takes.split("->")[0].replace("),(", ");(").split(";")
     ]
-    n = max(ndim_of(x) - core for x, core in zip(inputs, cores, strict=True))
-    given = [aligned(x, n + core, level) for x, core in zip(inputs, cores, strict=True)]
-    return results(level, ufunc(*given, **kwargs))
+    given = list(args)
+    if kwargs and not isinstance(function, np.ufunc):  # an array may be given by its name
+        names = signature(function)[0][len(args) : len(cores)]
+        given += [kwargs.pop(name) for name in names if name in kwargs]
+    rest = *given[len(cores) :], *kwargs.values()
+    if "axes" in kwargs or "axis" in kwargs or "?" in takes or any(at(x, level) for x in rest):
+        return loop(level, function, given, kwargs)
+    n = max(ndim_of(x) - core for x, core in zip(given, cores, strict=False))
+    given[: len(cores)] = [
+        aligned(x, n + core, level) for x, core in zip(given, cores, strict=False)
+    ]
+    return results(level, function(*given, **kwargs))
 
 
 # ---- one example after the other ------------------------------------------------------------
@@ -474,6 +528,8 @@ def further(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
     The batch lies in front, so an axis is one further, and a shape begins with it. What counts
     dimensions from the back stays as it is.
     """
+    if set_apart(level, function, args, kwargs):
+        return loop(level, function, args, kwargs)
     names, defaults = signature(function)
     call = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
     shapes = [n for n in call if n.endswith("shape")]

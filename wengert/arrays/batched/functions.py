@@ -34,23 +34,21 @@ means, pattern = Level.means, Level.pattern
     np.ptp, np.count_nonzero,
 )  # fmt: skip
 def _reduction(
-    function: Any, level: Level, a: Any, axis: Any = None, *args: Any, **kwargs: Any
+    function: Any, level: Level, a: BatchedArray, axis: Any = None, *args: Any, **kwargs: Any
 ) -> Any:
     """A function of `axis`, all dimensions by default."""
-    if not at(a, level):  # a batched axis, where or initial: nothing that has a meaning
-        return loop(level, function, (a, axis, *args), kwargs)
     axes = tuple(i + 1 for i in axes_of(axis, a.ndim))
     kwargs = {k: aligned(v, a.ndim, level) if at(v, level) else v for k, v in kwargs.items()}
     return BatchedArray(function(a.raw, axes, *args, **kwargs), level)
 
 
 @pattern(*RUNNING.values(), np.nancumsum, np.nancumprod, np.sort, np.argsort)
-def _along(function: Any, level: Level, a: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
+def _along(
+    function: Any, level: Level, a: BatchedArray, axis: Any = ..., *args: Any, **kwargs: Any
+) -> Any:
     """A function along one dimension; of the flattened array if that is None."""
     if axis is ...:
         axis = signature(function)[1]["axis"]
-    if not at(a, level):
-        return loop(level, function, (a, axis, *args), kwargs)
     x: Any = a
     if axis is None:
         x, axis = np.reshape(a, (-1,)), 0
@@ -62,16 +60,18 @@ def _along(function: Any, level: Level, a: Any, axis: Any = ..., *args: Any, **k
 
 
 @pattern(np.partition, np.argpartition)
-def _partitioned(function: Any, level: Level, a: Any, kth: Any, axis: Any = -1, **rest: Any) -> Any:
-    if not at(a, level) or at(kth, level):
-        return loop(level, function, (a, kth), {"axis": axis, **rest})
+def _partitioned(
+    function: Any, level: Level, a: BatchedArray, kth: Any, axis: Any = -1, **rest: Any
+) -> Any:
     if axis is None:
         a, axis = np.reshape(a, (-1,)), 0
     return BatchedArray(function(a.raw, kth, axis=axis_of(axis, a.ndim) + 1, **rest), level)
 
 
 @pattern(np.argmax, np.argmin, np.nanargmax, np.nanargmin)
-def _extremum(function: Any, level: Level, a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def _extremum(
+    function: Any, level: Level, a: BatchedArray, axis: Any = None, keepdims: bool = False
+) -> Any:
     if axis is None:
         places = function(np.reshape(a.raw, (level.size, -1)), 1)
         if keepdims:
@@ -82,9 +82,9 @@ def _extremum(function: Any, level: Level, a: Any, axis: Any = None, keepdims: b
 
 
 @pattern(np.quantile, np.percentile, np.nanquantile, np.nanpercentile)
-def _quantile(function: Any, level: Level, a: Any, q: Any, axis: Any = None, **rest: Any) -> Any:
-    if not at(a, level) or at(q, level):
-        return loop(level, function, (a, q), {"axis": axis, **rest})
+def _quantile(
+    function: Any, level: Level, a: BatchedArray, q: Any, axis: Any = None, **rest: Any
+) -> Any:
     axes = tuple(i + 1 for i in axes_of(axis, a.ndim))
     quantiles = function(a.raw, q, axis=axes, **rest)
     return BatchedArray(np.moveaxis(quantiles, np.ndim(q), 0), level)
@@ -98,7 +98,9 @@ def _sizes(shape: Any) -> tuple[int, ...]:
 
 
 @means(np.reshape)
-def _reshape(level: Level, a: Any, shape: Any = None, order: str = "C", **rest: Any) -> Any:
+def _reshape(
+    level: Level, a: BatchedArray, shape: Any = None, order: str = "C", **rest: Any
+) -> Any:
     shape = _sizes(rest.get("newshape", shape))
     if -1 in shape:
         known = math.prod(n for n in shape if n != -1)
@@ -114,25 +116,25 @@ def _reshape(level: Level, a: Any, shape: Any = None, order: str = "C", **rest: 
 
 
 @means(np.transpose)
-def _transpose(level: Level, a: Any, axes: Any = None) -> Any:
+def _transpose(level: Level, a: BatchedArray, axes: Any = None) -> Any:
     order = range(a.ndim)[::-1] if axes is None else [axis_of(i, a.ndim) for i in axes]
     return BatchedArray(np.transpose(a.raw, (0, *(i + 1 for i in order))), level)
 
 
 @means(np.swapaxes)
-def _swapaxes(level: Level, a: Any, axis1: int, axis2: int) -> Any:
+def _swapaxes(level: Level, a: BatchedArray, axis1: int, axis2: int) -> Any:
     i, j = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
     return BatchedArray(np.swapaxes(a.raw, i + 1, j + 1), level) if a.ndim else a[...]
 
 
 @means(np.moveaxis)
-def _moveaxis(level: Level, a: Any, source: Any, destination: Any) -> Any:
+def _moveaxis(level: Level, a: BatchedArray, source: Any, destination: Any) -> Any:
     here, there = (tuple(i + 1 for i in axes_of(p, a.ndim)) for p in (source, destination))
     return BatchedArray(np.moveaxis(a.raw, here, there), level)
 
 
 @means(np.broadcast_to)
-def _broadcast_to(level: Level, array: Any, shape: Any, subok: bool = False) -> Any:
+def _broadcast_to(level: Level, array: BatchedArray, shape: Any, subok: bool = False) -> Any:
     shape = _sizes(shape)
     if len(shape) < array.ndim:
         raise ValueError(
@@ -144,14 +146,12 @@ def _broadcast_to(level: Level, array: Any, shape: Any, subok: bool = False) -> 
 
 
 @means(np.flip)
-def _flip(level: Level, m: Any, axis: Any = None) -> Any:
+def _flip(level: Level, m: BatchedArray, axis: Any = None) -> Any:
     return BatchedArray(np.flip(m.raw, tuple(i + 1 for i in axes_of(axis, m.ndim))), level)
 
 
 @means(np.roll)
-def _roll(level: Level, a: Any, shift: Any, axis: Any = None) -> Any:
-    if at(shift, level) or not at(a, level):
-        return loop(level, np.roll, (a, shift, axis), {})
+def _roll(level: Level, a: BatchedArray, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return np.reshape(np.roll(np.reshape(a, (-1,)), shift, 0), a.shape)
     axes = tuple(i + 1 for i in axes_of(axis, a.ndim))
@@ -160,18 +160,18 @@ def _roll(level: Level, a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 @means(np.rot90)
-def _rot90(level: Level, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+def _rot90(level: Level, m: BatchedArray, k: int = 1, axes: Any = (0, 1)) -> Any:
     i, j = axes_of(axes, m.ndim)
     return BatchedArray(np.rot90(m.raw, k, (i + 1, j + 1)), level)
 
 
 @means(np.tril)
-def _tril(level: Level, m: Any, k: int = 0) -> Any:
+def _tril(level: Level, m: BatchedArray, k: int = 0) -> Any:
     return BatchedArray(np.tril(_square(m).raw, k), level)
 
 
 @means(np.triu)
-def _triu(level: Level, m: Any, k: int = 0) -> Any:
+def _triu(level: Level, m: BatchedArray, k: int = 0) -> Any:
     return BatchedArray(np.triu(_square(m).raw, k), level)
 
 
@@ -181,23 +181,21 @@ def _square(m: Any) -> Any:
 
 
 @means(np.tile)
-def _tile(level: Level, A: Any, reps: Any) -> Any:
+def _tile(level: Level, A: BatchedArray, reps: Any) -> Any:
     reps = _sizes(reps)
     n = max(A.ndim, len(reps))
     return BatchedArray(np.tile(aligned(A, n, level), (1,) * (n + 1 - len(reps)) + reps), level)
 
 
 @means(np.repeat, shapes.repeat_interleave)
-def _repeat(level: Level, a: Any, repeats: Any, axis: Any = None) -> Any:
-    if at(repeats, level) or not at(a, level):
-        return loop(level, np.repeat, (a, repeats, axis), {})
+def _repeat(level: Level, a: BatchedArray, repeats: Any, axis: Any = None) -> Any:
     if axis is None:
         a, axis = np.reshape(a, (-1,)), 0
     return BatchedArray(np.repeat(a.raw, repeats, axis_of(axis, a.ndim) + 1), level)
 
 
 @means(np.diag)
-def _diag(level: Level, v: Any, k: int = 0) -> Any:
+def _diag(level: Level, v: BatchedArray, k: int = 0) -> Any:
     if v.ndim != 1:
         return np.diagonal(v, k)
     n = v.shape[0] + abs(k)
@@ -229,13 +227,13 @@ def _stack(level: Level, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
 
 
 @means(np.array_split)
-def _split(level: Level, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def _split(level: Level, ary: BatchedArray, indices_or_sections: Any, axis: int = 0) -> Any:
     i = axis_of(axis, ary.ndim) + 1
     return results(level, np.array_split(ary.raw, indices_or_sections, i))
 
 
 @means(np.pad)
-def _pad(level: Level, array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+def _pad(level: Level, array: BatchedArray, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     if any(at(v, level) for v in options.values()):
         return loop(level, np.pad, (array, pad_width, mode), options)
     widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
@@ -291,16 +289,16 @@ def _shares(level: Level, a: Any, b: Any, max_work: Any = None) -> bool:
 
 
 @means(np.searchsorted)
-def _searchsorted(level: Level, a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
-    if at(a, level) or sorter is not None:
+def _searchsorted(
+    level: Level, a: Any, v: BatchedArray, side: Any = "left", sorter: Any = None
+) -> Any:
+    if sorter is not None:
         return loop(level, np.searchsorted, (a, v, side, sorter), {})
     return BatchedArray(np.searchsorted(a, v.raw, side), level)
 
 
 @means(np.digitize)
-def _digitize(level: Level, x: Any, bins: Any, right: bool = False) -> Any:
-    if at(bins, level):
-        return loop(level, np.digitize, (x, bins, right), {})
+def _digitize(level: Level, x: BatchedArray, bins: Any, right: bool = False) -> Any:
     return BatchedArray(np.digitize(x.raw, bins, right), level)
 
 

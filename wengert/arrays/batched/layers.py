@@ -119,16 +119,16 @@ def _weight(
 
 
 @means(unfold)
-def _unfold(level: Level, x: Any, *rest: Any) -> Any:
+def _unfold(level: Level, x: BatchedArray, *rest: Any) -> Any:
     return BatchedArray(_parted(unfold(_merged(x.raw, level), *rest), level), level)
 
 
 @means(fold)
-def _fold(level: Level, g: Any, shape: Any, *rest: Any) -> Any:
+def _fold(level: Level, g: BatchedArray, shape: Any, *rest: Any) -> Any:
     whole = (level.size * shape[0], *shape[1:])
     return BatchedArray(_parted(fold(_merged(g.raw, level), whole, *rest), level), level)
 
 
 @means(pad_with)
-def _pad_with(level: Level, x: Any, *rest: Any) -> Any:
-    return BatchedArray(pad_with(x.raw, *rest), level)
+def _pad_with(level: Level, x: BatchedArray, before: Any, after: Any, value: Any) -> Any:
+    return BatchedArray(pad_with(x.raw, before, after, value), level)

@@ -40,7 +40,7 @@ def _put_along_axis(level: Level, g: Any, indices: Any, shape: Any, axis: Any) -
 
 
 @means(normalization.standardize)
-def _standardize(level: Level, x: Any, axes: Any, eps: float) -> Any:
+def _standardize(level: Level, x: BatchedArray, axes: Any, eps: float) -> Any:
     dims = axes_of(axes, x.ndim)
     if dims == tuple(range(dims[0], x.ndim)):  # the last dimensions
         shifted = tuple(i + 1 for i in dims)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.batched.array import BatchedArray, Level, aligned, at, loop, results
+from wengert.arrays.batched.array import BatchedArray, Level, aligned, at, generalized
 from wengert.arrays.common import axes_of, axis_of
 from wengert.dispatch import as_array, signature
 from wengert.rules import linalg
@@ -97,51 +97,41 @@ def _contracted(level: Level, subscripts: str, operands: Any) -> Any:
 
 # ---- linear algebra -------------------------------------------------------------------------
 #
-# NumPy's functions take a batch in front as they are.
+# These take a batch in front as they are.
 
 
-@pattern(
+def _of(takes: str, *functions: Any) -> None:
+    """Functions of matrices, vectors, and numbers for each, as NumPy writes it of its ufuncs."""
+
+    def meaning(function: Any, level: Level, a: Any, *args: Any, **kwargs: Any) -> Any:
+        if takes.startswith("(m,n)") and a.ndim < 2:
+            raise np.linalg.LinAlgError(
+                f"{a.ndim}-dimensional array given. Array must be at least two-dimensional"
+            )
+        return generalized(level, function, (a, *args), kwargs, takes)
+
+    pattern(*functions)(meaning)
+
+
+_of(
+    "(m,n)",
     np.linalg.inv, np.linalg.det, np.linalg.slogdet, np.linalg.cholesky, np.linalg.qr,
     np.linalg.eigh, np.linalg.eig, np.linalg.eigvals, np.linalg.eigvalsh, np.linalg.svd,
-    np.linalg.svdvals, np.linalg.pinv, np.linalg.matrix_power, np.linalg.cond,
+    np.linalg.svdvals, np.linalg.matrix_power, np.linalg.cond,
+    linalg.adjugate, linalg.matrix_exp, linalg.pivoted, linalg.indefinite_at, linalg.ldl_factored,
 )  # fmt: skip
-def _of_matrices(function: Any, level: Level, a: Any, *args: Any, **kwargs: Any) -> Any:
-    if not at(a, level) or any(at(v, level) for v in (*args, *kwargs.values())):
-        return loop(level, function, (a, *args), kwargs)
-    if a.ndim < 2:
-        raise np.linalg.LinAlgError(
-            f"{a.ndim}-dimensional array given. Array must be at least two-dimensional"
-        )
-    return results(level, function(a.raw, *args, **kwargs))
-
-
-def _of_several(cores: tuple[int, ...]) -> Any:
-    """A pattern: arrays that end in matrices (2) or vectors (1), and broadcast before those."""
-
-    def meaning(function: Any, level: Level, *args: Any, **kwargs: Any) -> Any:
-        n = max(x.ndim - core for x, core in zip(args, cores, strict=False))
-        given = list(args)
-        for k, (x, core) in enumerate(zip(args, cores, strict=False)):
-            given[k] = aligned(x, n + core, level)
-        return results(level, function(*given, **kwargs))
-
-    return meaning
-
-
-pattern(
-    linalg.adjugate, linalg.matrix_exp, linalg.pinv, linalg.pivoted, linalg.indefinite_at,
-    linalg.ldl_factored,
-)(_of_several((2,)))  # fmt: skip
-pattern(linalg.ldl_solved)(_of_several((2, 1, 2)))
-pattern(linalg.adjugate_slope, linalg.solve_triangular, linalg.least_squares)(_of_several((2, 2)))
-pattern(linalg.order_of)(_of_several((1,)))
+_of("(m,n),()", np.linalg.pinv, linalg.pinv)
+_of("(m,n),(m,k)", linalg.adjugate_slope, linalg.solve_triangular)
+_of("(m,n),(m,k),()", linalg.least_squares)
+_of("(m,m),(m),(m,n)", linalg.ldl_solved)
+_of("(n)", linalg.order_of)
 
 
 @means(np.linalg.matrix_rank)
 def _matrix_rank(level: Level, A: Any, *args: Any, **kwargs: Any) -> Any:
     if A.ndim < 2:
         return np.any(A != 0).astype(int)
-    return BatchedArray(np.linalg.matrix_rank(A.raw, *args, **kwargs), level)
+    return generalized(level, np.linalg.matrix_rank, (A, *args), kwargs, "(m,n),()")
 
 
 @means(np.linalg.solve)
@@ -162,9 +152,9 @@ def _solve(level: Level, a: Any, b: Any) -> Any:
 
 
 @means(np.linalg.norm)
-def _norm(level: Level, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    if not at(x, level) or at(ord, level):
-        return loop(level, np.linalg.norm, (x, ord, axis, keepdims), {})
+def _norm(
+    level: Level, x: BatchedArray, ord: Any = None, axis: Any = None, keepdims: bool = False
+) -> Any:
     if axis is None:
         if ord is None:
             flat = np.linalg.norm(np.reshape(x.raw, (level.size, -1)), axis=1)
@@ -181,7 +171,7 @@ def _norm(level: Level, x: Any, ord: Any = None, axis: Any = None, keepdims: boo
 
 @pattern(np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft)
 def _transform(
-    function: Any, level: Level, a: Any, n: Any = None, axis: int = -1, norm: Any = None
+    function: Any, level: Level, a: BatchedArray, n: Any = None, axis: int = -1, norm: Any = None
 ) -> Any:
     return BatchedArray(function(a.raw, n, axis_of(axis, a.ndim) + 1, norm), level)
 
@@ -190,7 +180,7 @@ def _transform(
     np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn,
 )  # fmt: skip
 def _transforms(
-    function: Any, level: Level, a: Any, s: Any = None, axes: Any = ..., norm: Any = None
+    function: Any, level: Level, a: BatchedArray, s: Any = None, axes: Any = ..., norm: Any = None
 ) -> Any:
     if axes is ...:
         axes = signature(function)[1]["axes"]
