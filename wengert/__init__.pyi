@@ -53,15 +53,15 @@ from wengert.dtypes import uint8 as uint8
 from wengert.dtypes import uint16 as uint16
 from wengert.dtypes import uint32 as uint32
 from wengert.dtypes import uint64 as uint64
-def cumulative_trapezoid(y: _Any, x: _Any = None, *, dx: _Any = None, dim: builtins.int = -1) -> _Tensor:
+def cumulative_trapezoid(y: _Any, x: _Any = None, *, dx: builtins.float | None = None, dim: builtins.int = -1) -> _Tensor:
     """The running integral of sampled values by the trapezoidal rule, one element shorter."""
 def diff(input: _TensorLike, n: builtins.int = 1, dim: builtins.int = -1, prepend: _Any = None, append: _Any = None, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """Differences of neighbours along `dim`, n times over."""
 def gradient(input: _TensorLike, *, spacing: _Any = None, dim: _Any = None, edge_order: builtins.int = 1) -> builtins.tuple[_Tensor, ...]:
     """Central differences within, one-sided ones at the ends, along each dimension asked for."""
-def trapezoid(y: _Any, x: _Any = None, *, dx: _Any = None, dim: builtins.int = -1) -> _Tensor:
+def trapezoid(y: _Any, x: _Any = None, *, dx: builtins.float | None = None, dim: builtins.int = -1) -> _Tensor:
     """The integral of sampled values by the trapezoidal rule: sum (x1 - x0) (y0 + y1) / 2."""
-def trapz(y: _Any, x: _Any = None, *, dx: _Any = None, dim: builtins.int = -1) -> _Tensor:
+def trapz(y: _Any, x: _Any = None, *, dx: builtins.float | None = None, dim: builtins.int = -1) -> _Tensor:
     """The integral of sampled values by the trapezoidal rule: sum (x1 - x0) (y0 + y1) / 2."""
 def vander(x: _Any, N: builtins.int | None = None, increasing: builtins.bool = False) -> _Tensor:
     """The powers of a vector's elements as columns, highest first unless `increasing`."""
@@ -198,7 +198,7 @@ def empty_strided(size: _Ints, stride: _Ints, *, dtype: _Dtype | None = ..., dev
 def from_dlpack(x: _Any) -> _Tensor:
     """A tensor that shares the memory of any array that speaks DLPack, or of a capsule of one."""
 from wengert.functions.creation import from_numpy as from_numpy
-def full(size: _Ints, fill_value: _Any, *, dtype: _Dtype | None = ..., device: _Any = None, requires_grad: _Any = False, layout: _Any = None, pin_memory: _Any = False, out: _Out | None = None) -> _Tensor:
+def full(size: _Ints, fill_value: builtins.complex, *, dtype: _Dtype | None = ..., device: _Any = None, requires_grad: _Any = False, layout: _Any = None, pin_memory: _Any = False, out: _Out | None = None) -> _Tensor:
     """A tensor of the given shape filled with one value, whose kind decides the dtype."""
 def full_like(input: _TensorLike, fill_value: _Any, *, dtype: _Dtype | None = None, **options: _Any) -> _Tensor:
     """One value repeated in the shape and dtype of `input`."""
@@ -281,7 +281,7 @@ def take_along_dim(input: _TensorLike, indices: _TensorLike, dim: builtins.int |
     """As `gather`, with the shapes broadcast; without `dim` in the flattened tensor."""
 def abs_(self: _Tensor) -> _Tensor:
     """`abs`, in place."""
-def addmv_(input: _TensorLike, mat: _TensorLike, vec: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1) -> _Tensor:
+def addmv_(input: _TensorLike, mat: _TensorLike, vec: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> _Tensor:
     """`addmv`, in place."""
 def as_strided_(input: _TensorLike, size: _Sequence[builtins.int], stride: _Sequence[builtins.int], storage_offset: builtins.int | None = None) -> _Tensor:
     """`as_strided`, in place."""
@@ -457,11 +457,11 @@ def abs(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The absolute value; of complex numbers, the modulus."""
 def absolute(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The absolute value; of complex numbers, the modulus."""
-def add(input: _TensorLike, other: _TensorLike, *, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+def add(input: _TensorLike, other: _TensorLike, *, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
     """input + alpha * other."""
-def addcdiv(input: _TensorLike, tensor1: _TensorLike, tensor2: _TensorLike, *, value: _TensorLike = 1, out: _Out | None = None) -> _Tensor:
+def addcdiv(input: _TensorLike, tensor1: _TensorLike, tensor2: _TensorLike, *, value: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
     """input + value * tensor1 / tensor2."""
-def addcmul(input: _TensorLike, tensor1: _TensorLike, tensor2: _TensorLike, *, value: _TensorLike = 1, out: _Out | None = None) -> _Tensor:
+def addcmul(input: _TensorLike, tensor1: _TensorLike, tensor2: _TensorLike, *, value: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
     """input + value * tensor1 * tensor2."""
 def angle(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The argument of a complex number; 0 or pi for real ones."""
@@ -531,7 +531,7 @@ def round(input: _TensorLike, *, decimals: builtins.int = 0, out: _Out | None = 
     """Rounded to the nearest, halves to even; `decimals` digits after the point."""
 def rsqrt(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """1 / sqrt(x)."""
-def rsub(input: _TensorLike, other: _TensorLike, *, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+def rsub(input: _TensorLike, other: _TensorLike, *, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
     """other - alpha * input."""
 def sgn(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """sign(x); for complex numbers z / |z|, and 0 at 0."""
@@ -541,22 +541,22 @@ def softmax(input: _TensorLike, dim: builtins.int | None = None, dtype: _Dtype |
     """exp(x) / sum(exp(x)) along `dim`."""
 def square(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """x squared; of truth values, as integers."""
-def sub(input: _TensorLike, other: _TensorLike, *, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+def sub(input: _TensorLike, other: _TensorLike, *, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
     """input - alpha * other."""
-def subtract(input: _TensorLike, other: _TensorLike, *, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+def subtract(input: _TensorLike, other: _TensorLike, *, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
     """input - alpha * other."""
 def trunc(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """Rounded towards zero."""
 from wengert.functions.printing import set_printoptions as set_printoptions
-def addbmm(input: _TensorLike, batch1: _TensorLike, batch2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+def addbmm(input: _TensorLike, batch1: _TensorLike, batch2: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
     """beta * input + alpha * the sum of the products in two batches."""
-def addmm(input: _TensorLike, mat1: _TensorLike, mat2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+def addmm(input: _TensorLike, mat1: _TensorLike, mat2: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
-def addmv(input: _TensorLike, mat: _TensorLike, vec: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+def addmv(input: _TensorLike, mat: _TensorLike, vec: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
     """beta * input + alpha * (mat @ vec)."""
-def addr(input: _TensorLike, vec1: _TensorLike, vec2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+def addr(input: _TensorLike, vec1: _TensorLike, vec2: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
-def baddbmm(input: _TensorLike, batch1: _TensorLike, batch2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+def baddbmm(input: _TensorLike, batch1: _TensorLike, batch2: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
     """beta * input + alpha * bmm(batch1, batch2)."""
 def bmm(input: _TensorLike, mat2: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The products of two batches of matrices, (b, n, m) and (b, m, p)."""
@@ -687,21 +687,21 @@ def prod(input: _TensorLike, dim: _Any = None, keepdim: builtins.bool = False, *
     """The product over all elements, or along one dimension."""
 def renorm(input: _TensorLike, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """The input with slices along `dim` scaled down to a p-norm of at most `maxnorm`."""
-def std(input: _TensorLike, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
+def std(input: _TensorLike, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The standard deviation, the square root of `var`; where it is 0 so is its gradient."""
-def std_mean(input: _TensorLike, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None) -> builtins.tuple[_Tensor, _Tensor]:
+def std_mean(input: _TensorLike, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[_Tensor, _Tensor]:
     """The standard deviation and the mean."""
 def sum(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: _Ints | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The sum over all elements, or over some dimensions. Integers and truth values sum to int64."""
-def var(input: _TensorLike, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
+def var(input: _TensorLike, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The variance: squared distances from the mean, summed, over n - correction (1)."""
-def var_mean(input: _TensorLike, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None) -> builtins.tuple[_Tensor, _Tensor]:
+def var_mean(input: _TensorLike, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None) -> builtins.tuple[_Tensor, _Tensor]:
     """The variance and the mean."""
 def as_strided_scatter(input: _TensorLike, src: _TensorLike, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None) -> _Tensor:
     """`input` with the elements that `as_strided` would show replaced."""
 def diagonal_scatter(input: _TensorLike, src: _TensorLike, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> _Tensor:
     """`input` with a diagonal replaced."""
-def index_add(input: _TensorLike, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, alpha: _Any = 1, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
+def index_add(input: _TensorLike, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, alpha: builtins.complex = 1, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """`input` with alpha times the slices of `source` added at the slices that `index` names."""
 def index_copy(input: _TensorLike, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """`input` with the slices that `index` names replaced by those of `source`."""

@@ -16,6 +16,7 @@ pytest.importorskip("expecttest")
 
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 
+import wengert as wg  # noqa: E402
 from tests.parity.op_checks import replaced, representable  # noqa: E402
 from tests.parity.op_db import (  # noqa: E402
     INTERNAL,
@@ -68,9 +69,16 @@ def instead(value: Any) -> list[Any]:
         return []
     if isinstance(value, int):
         return ["a word", 99, -99, 1.5, 0, None]
-    if isinstance(value, (float, tuple, list)):
+    if isinstance(value, float):
+        return ["a word", None, torch.tensor(value, requires_grad=True)]
+    if isinstance(value, (tuple, list)):
         return ["a word", None]
     return []
+
+
+def copied(t: Any) -> Any:
+    copy = t.detach().clone()
+    return copy.requires_grad_() if t.requires_grad and not t.ndim else copy
 
 
 def outcome(function: Any, call: Call) -> Exception | None:
@@ -103,7 +111,7 @@ def test_wrong_calls_are_refused_by_the_same_kind_of_error():
             if not all(map(representable, tensors(list(right)))):
                 continue
             for what, call in wrong(right):
-                copies = replaced(list(call), lambda t: t.detach().clone())
+                copies = replaced(list(call), copied)
                 expected, found = outcome(theirs, copies), outcome(ours, translated(list(call)))
                 if expected is None or isinstance(expected, INSIDE):
                     continue
@@ -122,3 +130,63 @@ def test_wrong_calls_are_refused_by_the_same_kind_of_error():
     assert not inside, "\n".join(inside)
     assert 100 * same >= SHARE * (same + len(others)), "\n".join([f"{same} alike", *others])
     assert 100 * len(taken) <= TAKEN * (same + len(others) + len(taken)), "\n".join(taken)
+
+
+REFUSED = 1
+"""Of the numbers that PyTorch takes as tensors, at most so many in a hundred are refused here."""
+
+
+@pytest.mark.sweep
+@pytest.mark.filterwarnings("ignore")
+def test_a_tensor_of_one_number_stands_for_that_number():
+    # A size or a dimension that was computed had to be made a number first, in half of the calls.
+    taken, refused = 0, []
+    for op in op_db:
+        theirs, ours = their_function(op), our_function(op)
+        if torch.float64 not in op.supported_dtypes("cpu") or among(op, INTERNAL) or ours is None:
+            continue
+        for chosen in samples(op, torch.float64, 2):
+            right: Call = (chosen.input, tuple(chosen.args), dict(chosen.kwargs))
+            if not all(map(representable, tensors(list(right)))):
+                continue
+            for what, call in with_tensors(right):
+                if outcome(ours, translated(list(right))) or outcome(theirs, call):
+                    continue
+                taken += 1
+                if error := outcome(ours, translated(list(call))):
+                    refused.append(f"{op.formatted_name}, {what}: {error!r}")
+    assert 100 * len(refused) <= REFUSED * taken, "\n".join(refused)
+
+
+def with_tensors(call: Call) -> Iterator[tuple[str, Call]]:
+    """Each number in turn as a tensor."""
+    x, args, kwargs = call
+    for i, value in enumerate(args):
+        if type(value) in (int, float):
+            given = (*args[:i], torch.tensor(value), *args[i + 1 :])
+            yield f"{i + 1}", (x, given, kwargs)
+    for name, value in kwargs.items():
+        if type(value) in (int, float):
+            yield name, (x, args, {**kwargs, name: torch.tensor(value)})
+
+
+@pytest.mark.parametrize("t", [torch, wg], ids=["torch", "wengert"])
+def test_a_setting_that_requires_grad_is_an_error(t: Any) -> None:
+    # What was learned of a threshold, a margin or a factor was silently lost.
+    x, factor = t.ones(3), t.tensor(1.0, requires_grad=True)
+    f = t.nn.functional
+    for call in (
+        lambda: t.add(x, x, alpha=factor),
+        lambda: x.clone().add_(x, alpha=factor),
+        lambda: t.full((2,), factor),
+        lambda: x.norm(factor),
+        lambda: t.var_mean(x, correction=factor),
+        lambda: f.huber_loss(x, x, delta=factor),
+        lambda: f.margin_ranking_loss(x, x, x, margin=factor),
+        lambda: f.pad(x, (1, 1), value=factor),
+        lambda: t.arange(factor, 5.0),
+    ):
+        with pytest.raises(TypeError):
+            call()
+    assert f.gumbel_softmax(x, tau=factor).requires_grad
+    assert f.local_response_norm(t.ones(1, 3, 2), 2, alpha=factor).requires_grad

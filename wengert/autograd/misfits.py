@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from wengert.autograd.homonyms import REFUSALS, meant, of_numpy
 from wengert.autograd.settings import checked_settings, settled
-from wengert.dispatch import Function, signature
-from wengert.tensor import NUMBERS
+from wengert.dispatch import Function, each, known, signature
+from wengert.tensor import NUMBERS, Tensor
 
 Told = TypeVar("Told", bound=Function)
 
@@ -93,10 +93,46 @@ def told(function: Told) -> Told:
                 check(args, kwargs)
             return function(*args, **kwargs)
         except Exception as error:
+            if numbers := numbered(function, args, kwargs):
+                return asked(*numbers[0], **numbers[1])
             misfit(error, function, args, kwargs)
             raise
 
     return settled(asked)  # type: ignore[return-value]
+
+
+def numbered(
+    function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments of a failed call, if it had a tensor of one number where one is meant.
+
+    That number then stands there, as in PyTorch: for a size or a dimension, say. One that requires
+    grad is none; nor is one whose number is not known yet.
+
+    >>> import wengert as wg
+    >>> def squeeze(input, dim): ...
+    >>> numbered(squeeze, ("x", wg.tensor(1)), {})
+    (('x', 1), {})
+    """
+
+    any_tensor = False
+
+    def change(x: Any) -> Any:
+        nonlocal any_tensor
+        if not isinstance(x, Tensor) or x.ndim or x.requires_grad or not known(x._array):
+            return x
+        any_tensor = True
+        return x.item()
+
+    names, said = signature(function)[0], _annotations(function)
+
+    def changed(name: str, x: Any) -> Any:
+        kind = said.get(name, "")
+        return x if "Tensor" in kind or (name in TENSORS and not kind) else each(change, x)
+
+    places = *names[: len(args)], *names[-1:] * (len(args) - len(names))  # the rest have one name
+    numbers = tuple(map(changed, places, args)), {n: changed(n, x) for n, x in kwargs.items()}
+    return numbers if any_tensor else None
 
 
 def _annotations(function: Function) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.misfits import misfit
+from wengert.autograd.misfits import misfit, numbered
 from wengert.autograd.operands import tensors_among
 from wengert.autograd.settings import checked_settings, settled
 from wengert.dispatch import signature
@@ -165,6 +165,8 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
                 return function(*args, **kwargs)
             return into(out, function, args, kwargs)
         except Exception as error:
+            if numbers := numbered(function, args, kwargs):
+                return with_out(*numbers[0], out=out, **numbers[1])
             put = {} if out is None else {"out": out}
             misfit(error, function, args, kwargs | put, given | put)
             raise
@@ -187,6 +189,8 @@ def takes_names(function: Callable[..., Any]) -> Callable[..., Any]:
                 check(args, kwargs)
             return function(*args, **kwargs)
         except Exception as error:
+            if numbers := numbered(function, args, kwargs):
+                return named(*numbers[0], **numbers[1])
             misfit(error, function, args, kwargs, given)
             raise
 

@@ -20,12 +20,17 @@ from wengert.errors import DtypeError
 from wengert.tensor import Tensor
 
 Told = TypeVar("Told", bound=Function)
-_AT_ONCE: dict[str, frozenset[type]] = {
-    "bool": frozenset({bool}),
-    "bool | None": frozenset({bool, type(None)}),
-    "int": frozenset({int}),
-    "int | None": frozenset({int, type(None)}),
-    "float": frozenset({float, int}),
+_KINDS: dict[str, set[type]] = {
+    "bool": {bool},
+    "int": {int},
+    "float": {float, int},
+    "complex": {complex, float, int},
+}
+_BESIDE = {"": [], " | None": [type(None)], " | str": [str], " | str | None": [str, type(None)]}
+_AT_ONCE = {
+    kind + others: frozenset({*types, *more})
+    for kind, types in _KINDS.items()
+    for others, more in _BESIDE.items()
 }
 """By an annotation, the types of arguments that need no second look."""
 
@@ -109,10 +114,9 @@ class _Settings:
         names, defaults = signature(self.function)
         if not (_fits(kind, value) or (value is None and defaults.get(name, 0) is None)):
             place = f" (position {names.index(name) + 1})" if name in names else ""
-            raise TypeError(
-                f"argument '{name}'{place} must be {kind.removesuffix(' | None')}, not "
-                f"{type(value).__name__}."
-            )
+            refuse_tracked(name, value, place)
+            kind = kind.removesuffix(" | None").replace("complex", "a number")
+            raise TypeError(f"argument '{name}'{place} must be {kind}, not {type(value).__name__}.")
 
 
 def _nothing(_: Any, __: Any) -> None:
@@ -145,6 +149,15 @@ def settled(function: Told) -> Told:
     return function
 
 
+def refuse_tracked(name: str, value: Any, place: str = "") -> None:
+    """TypeError for a setting that requires grad: its derivative would silently be lost."""
+    if isinstance(value, Tensor) and value.requires_grad:
+        raise TypeError(
+            f"argument '{name}'{place} must be a number, not a Tensor that requires grad: there is "
+            f"no derivative by it. Pass {name}.detach()."
+        )
+
+
 def refuse_unless_truth(name: str, value: Any) -> None:
     """TypeError for what is no truth value, where anything would have one."""
     if not _fits("bool", value):
@@ -154,14 +167,19 @@ def refuse_unless_truth(name: str, value: Any) -> None:
 def _kinds(written: Function) -> dict[str, str]:
     """The annotations of a function, as they are written."""
     said = getattr(written, "__annotations__", {})
-    return {n: k if isinstance(k, str) else getattr(k, "__name__", str(k)) for n, k in said.items()}
+    texts = {n: k if type(k) is str else getattr(k, "__name__", str(k)) for n, k in said.items()}
+    return {n: text.removeprefix("builtins.") for n, text in texts.items()}
 
 
 def _fits(kind: str, value: Any) -> bool:
     """Whether a value is of a kind, which its type alone did not say."""
-    if kind == "float":
-        return hasattr(type(value), "__float__") and not getattr(value, "ndim", 0)
-    if kind.startswith("bool"):
+    kind, _, _ = kind.partition(" ")
+    if kind in ("float", "complex"):
+        if isinstance(value, Tensor):
+            return not value.ndim and not value.requires_grad
+        asked = f"__{kind}__", "__float__"
+        return any(hasattr(type(value), m) for m in asked) and not np.ndim(value)
+    if kind == "bool":
         return isinstance(value, (bool, np.bool_))
     if isinstance(value, (bool, np.bool_)):
         return False

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.autograd.misfits import misfit
+from wengert.autograd.misfits import misfit, numbered
 from wengert.autograd.operands import cast, no_order, one_dtype
 from wengert.autograd.out import into as into
 from wengert.autograd.out import numpys_names, renamed
@@ -105,6 +105,8 @@ def of_tensors(
                     check(args, kwargs)
                 return function(*args, **kwargs)
             except Exception as error:
+                if numbers := numbered(function, args, kwargs):
+                    return checked(*numbers[0], out=out, **numbers[1])
                 put = {} if out is None else {"out": out}
                 misfit(error, function, args, kwargs | put, given | put)
                 raise

@@ -84,7 +84,7 @@ def _pairs(name: str, y: Any, x: Any, dim: int) -> tuple[Tensor, Tensor | None, 
 
 @told
 @refuses(y="b", x="b")
-def trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+def trapezoid(y: Any, x: Any = None, *, dx: float | None = None, dim: int = -1) -> Tensor:
     """The integral of sampled values by the trapezoidal rule: sum (x1 - x0) (y0 + y1) / 2.
 
     The samples stand at `x`, or `dx` (1) apart.
@@ -108,7 +108,9 @@ trapz = trapezoid
 
 @told
 @refuses(y="b", x="b")
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Tensor:
+def cumulative_trapezoid(
+    y: Any, x: Any = None, *, dx: float | None = None, dim: int = -1
+) -> Tensor:
     """The running integral of sampled values by the trapezoidal rule, one element shorter."""
     places = _places("cumulative_trapezoid", x, dx)
     pairs, width, axis = _pairs("cumulative_trapezoid", y, places, dim)

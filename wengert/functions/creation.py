@@ -255,9 +255,9 @@ empty = _filled(
 
 
 @factory
-def full(size: Shape, fill_value: Any, *, dtype: Any) -> Any:
+def full(size: Shape, fill_value: complex, *, dtype: Any) -> Any:
     """A tensor of the given shape filled with one value, whose kind decides the dtype."""
-    value = fill_value
+    value: Any = fill_value
     if isinstance(value, (str, bytes, list, tuple, dict, set, type(None))):
         raise TypeError(
             f"full(): argument 'fill_value' must be a number, not {type(value).__name__}. A tensor "

@@ -37,8 +37,6 @@ from wengert.history import modes
 from wengert.rules import linalg as rules
 from wengert.tensor import Tensor, wrap
 
-Order = float | str | None
-
 _roll = recorder(np.roll)
 _inv, _det, _slogdet = recorder(np.linalg.inv), recorder(np.linalg.det), recorder(np.linalg.slogdet)
 _solve, _solve_triangular = recorder(np.linalg.solve), recorder(rules.solve_triangular)
@@ -477,7 +475,12 @@ def _without(x: Tensor, *dims: int) -> Tensor:
 
 @takes_out
 def norm(
-    A: Any, ord: Order = None, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
+    A: Any,
+    ord: float | str | None = None,
+    dim: Dim = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
 ) -> Tensor:
     """A vector norm or a matrix norm.
 
@@ -519,7 +522,7 @@ def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Tensor:
 
 
 @takes_out
-def cond(A: Any, p: Order = None) -> Tensor:
+def cond(A: Any, p: float | str | None = None) -> Tensor:
     """The condition number ||A|| ||A^-1||, in the 2-norm or as `p` says; inf if A is singular.
 
     The relative error of a solution of A x = b is up to this many times that of b.

@@ -4,6 +4,7 @@ what they record; all others are in `elementary.py`.
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable
 from typing import Any
@@ -71,7 +72,7 @@ _pow = recorder(np.power)
 
 @takes_out
 @numbers_first("alpha")
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def add(input: Any, other: Any, *, alpha: builtins.complex = 1) -> Tensor:
     """input + alpha * other.
 
     >>> import wengert as wg
@@ -85,7 +86,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 
 @takes_out
 @numbers_first("alpha")
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def sub(input: Any, other: Any, *, alpha: builtins.complex = 1) -> Tensor:
     """input - alpha * other."""
     bools = [isinstance(x, Tensor) and x.dtype == dtypes.bool for x in (input, other)]
     if any(bools):
@@ -120,7 +121,7 @@ subtract = sub
 
 
 @of_tensors(1, takes_out=True)
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
+def rsub(input: Any, other: Any, *, alpha: builtins.complex = 1) -> Tensor:
     """other - alpha * input."""
     return sub(other, input, alpha=alpha)
 
@@ -435,7 +436,7 @@ def _lerp(input: Any, end: Any, weight: Any) -> Tensor:
 @takes_out
 @numbers_first("value")
 @rounded_once
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: builtins.complex = 1) -> Tensor:
     """input + value * tensor1 * tensor2."""
     product = tensor1 * tensor2
     return input + (product if value == 1 else value * product)
@@ -444,7 +445,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor
 @takes_out
 @numbers_first("value")
 @rounded_once
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: builtins.complex = 1) -> Tensor:
     """input + value * tensor1 / tensor2."""
     quotient = tensor1 / tensor2
     return input + (quotient if value == 1 else value * quotient)

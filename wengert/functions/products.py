@@ -166,21 +166,21 @@ def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 @numbers_first("beta", "alpha")
 @of_tensors(3, alike=True, takes_out=True)
 @rounded_once
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """beta * input + alpha * (mat1 @ mat2)."""
     return _added("addmm", input, _mm(mat1, mat2), beta, alpha)
 
 
 @numbers_first("beta", "alpha")
 @of_tensors(3, alike=True, takes_out=True)
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addmv(input: Any, mat: Any, vec: Any, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
     return _added("addmv", input, _mv(mat, vec), beta, alpha)
 
 
 @numbers_first("beta", "alpha")
 @of_tensors(3, takes_out=True)
-def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: complex = 1, alpha: complex = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
     return _added("addr", input, _outer(vec1, vec2), beta, alpha)
 
@@ -188,7 +188,9 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
 @numbers_first("beta", "alpha")
 @of_tensors(3, alike=True, takes_out=True)
 @rounded_once
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def baddbmm(
+    input: Any, batch1: Any, batch2: Any, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
     """beta * input + alpha * bmm(batch1, batch2)."""
     return _added("baddbmm", input, _bmm(batch1, batch2), beta, alpha)
 
@@ -196,7 +198,9 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
 @numbers_first("beta", "alpha")
 @of_tensors(3, alike=True, takes_out=True)
 @rounded_once
-def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+def addbmm(
+    input: Any, batch1: Any, batch2: Any, *, beta: complex = 1, alpha: complex = 1
+) -> Tensor:
     """beta * input + alpha * the sum of the products in two batches."""
     return _added("addbmm", input, _bmm(batch1, batch2).sum(0), beta, alpha)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.settings import refuse_tracked
 from wengert.dispatch import known
 from wengert.functions.creation import factory, finish, kind
 from wengert.tensor import Tensor
@@ -56,6 +57,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any) -> Tensor:
         if not (type(step) is int and step == 1):
             raise TypeError("arange() takes (end), (start, end) or (start, end, step)")
         start, end = 0, start
+    for name, bound in {"start": start, "end": end, "step": step}.items():
+        refuse_tracked(name, bound)
     start, end, step = _spaced(start, end, step, dtype, "arange")
     if dtype is None:
         whole = all(isinstance(v, int) for v in (start, end, step))

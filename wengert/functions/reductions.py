@@ -216,7 +216,7 @@ def var(
     unbiased: Any = None,
     keepdim: bool = False,
     *,
-    correction: Any = None,
+    correction: float | None = None,
 ) -> Tensor:
     """The variance: squared distances from the mean, summed, over n - correction (1)."""
     if not dtypes.is_inexact(input._array.dtype):
@@ -250,19 +250,20 @@ def std(
     unbiased: Any = None,
     keepdim: bool = False,
     *,
-    correction: Any = None,
+    correction: float | None = None,
 ) -> Tensor:
     """The standard deviation, the square root of `var`; where it is 0 so is its gradient."""
     return root(_var(input, dim, unbiased, keepdim, correction=correction))
 
 
+@told
 def var_mean(
     input: Any,
     dim: Any = None,
     unbiased: Any = None,
     keepdim: bool = False,
     *,
-    correction: Any = None,
+    correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The variance and the mean."""
     input = tensor_of(input)
@@ -273,13 +274,14 @@ def var_mean(
     return variance, _mean(input, axis, keepdim)
 
 
+@told
 def std_mean(
     input: Any,
     dim: Any = None,
     unbiased: Any = None,
     keepdim: bool = False,
     *,
-    correction: Any = None,
+    correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean."""
     variance, center = var_mean(input, dim, unbiased, keepdim, correction=correction)

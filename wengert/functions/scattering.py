@@ -259,7 +259,7 @@ def _rows(axis: int, places: Any) -> tuple[Any, ...]:
 
 
 @of_tensors(1, takes_out=True)
-def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Tensor:
+def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: complex = 1) -> Tensor:
     """`input` with alpha times the slices of `source` added at the slices that `index` names."""
     if not input.ndim:
         return _lifted(index_add, input, dim, index, source, alpha=alpha)

@@ -176,6 +176,7 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Tensor:
     return reshape(input, (*input.shape[:axis], *sizes, *input.shape[axis + 1 :]))
 
 
+@told
 def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Tensor:
     """Without the dimensions of size 1, or those of `dim` that have it."""
     input = tensor_of(input)

@@ -84,7 +84,7 @@ def trunc_normal_(
 
 
 @told
-def constant_(tensor: Tensor, val: float) -> Tensor:
+def constant_(tensor: Tensor, val: float | Tensor) -> Tensor:
     """One number everywhere."""
     with no_grad():
         return tensor.fill_(val)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, no_order
 from wengert.dispatch import called
 from wengert.functions import indexing, reductions, sorting
@@ -198,6 +199,7 @@ def median(
     return sorting.nanmedian(_filled(input, mask, math.nan), dim, keepdim)[0]
 
 
+@told
 def norm(
     input: Any,
     ord: float | None = 2.0,
@@ -260,6 +262,7 @@ def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Ten
     return elementwise.softmax(-_filled(input, mask, math.inf), dim)
 
 
+@told
 def normalize(
     input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None
 ) -> Tensor:

@@ -117,7 +117,7 @@ def native_group_norm(
             f"{list(input.shape)}"
         )
     y = F.group_norm(input, group, weight, bias, eps)
-    return y, *_scales(input.reshape(N, group, -1), [2], False, eps)
+    return y, *_scales(input.reshape(N, group, C // group * HxW), [2], False, eps)
 
 
 def _scales(x: Tensor, dims: list[int], keepdim: bool, eps: float) -> tuple[Tensor, Tensor]:

@@ -8,9 +8,10 @@ as `MACHINE.loops`; without it, Python runs the text as it stands.
 A function of loops takes arrays and numbers, NumPy's and arrays of one among them, writes into its
 arrays, and returns nothing, or in its last line a whole number. Its text is Python: assignments,
 `for` over a `range`, `while`, `if`, arithmetic, NumPy's elementwise functions, and functions marked
-with `@within_loops`, which are put in where they are called. An array is indexed by one number for each of its dimensions, none of them
-negative, and no index is checked: the caller answers for them. `x.dtype.type(...)` is a number in
-the dtype of `x`, and a variable keeps the type of what it is given first.
+with `@within_loops`, which are put in where they are called. An array is indexed by one number for
+each of its dimensions, none of them negative, and no index is checked: the caller answers for them.
+`x.dtype.type(...)` is a number in the dtype of `x`, and a variable keeps the type of what it is
+given first.
 """
 
 from __future__ import annotations
@@ -61,9 +62,8 @@ def loops(function: Function, exact: bool = False) -> Function:
     def make(*values: Any) -> Any:
         """Machine code for these kinds of values; those for which there is some stand before it."""
         nonlocal seen, code
-        plain = [x if _is_plain(x) else x.item() for x in values]
-        if any(x is not y for x, y in zip(plain, values, strict=True)):
-            return code(*plain)
+        if not all(map(_is_taken, values)):
+            return code(*(x if _is_taken(x) else x.item() for x in values))
         arrays = [x for x in values if type(x) is np.ndarray]
         seen += sum([x.size for x in arrays])
         if exact and seen < ENOUGH:
@@ -83,7 +83,7 @@ def loops(function: Function, exact: bool = False) -> Function:
     return run
 
 
-def _is_plain(x: Any) -> bool:
+def _is_taken(x: Any) -> bool:
     """Whether this is an array with dimensions, or one of Python's numbers."""
     return x.ndim > 0 if type(x) is np.ndarray else type(x) in (int, float, bool)
 

@@ -63,9 +63,10 @@ def _along(
 def _partitioned(
     function: Any, level: Level, a: BatchedArray, kth: Any, axis: Any = -1, **rest: Any
 ) -> Any:
+    x: Any = a
     if axis is None:
-        a, axis = np.reshape(a, (-1,)), 0
-    return BatchedArray(function(a.raw, kth, axis=axis_of(axis, a.ndim) + 1, **rest), level)
+        x, axis = np.reshape(a, (-1,)), 0
+    return BatchedArray(function(x.raw, kth, axis=axis_of(axis, x.ndim) + 1, **rest), level)
 
 
 @pattern(np.argmax, np.argmin, np.nanargmax, np.nanargmin)
@@ -189,9 +190,10 @@ def _tile(level: Level, A: BatchedArray, reps: Any) -> Any:
 
 @means(np.repeat, shapes.repeat_interleave)
 def _repeat(level: Level, a: BatchedArray, repeats: Any, axis: Any = None) -> Any:
+    x: Any = a
     if axis is None:
-        a, axis = np.reshape(a, (-1,)), 0
-    return BatchedArray(np.repeat(a.raw, repeats, axis_of(axis, a.ndim) + 1), level)
+        x, axis = np.reshape(a, (-1,)), 0
+    return BatchedArray(np.repeat(x.raw, repeats, axis_of(axis, x.ndim) + 1), level)
 
 
 @means(np.diag)
@@ -233,7 +235,9 @@ def _split(level: Level, ary: BatchedArray, indices_or_sections: Any, axis: int 
 
 
 @means(np.pad)
-def _pad(level: Level, array: BatchedArray, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+def _pad(
+    level: Level, array: BatchedArray, pad_width: Any, mode: Any = "constant", **options: Any
+) -> Any:
     if any(at(v, level) for v in options.values()):
         return loop(level, np.pad, (array, pad_width, mode), options)
     widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()

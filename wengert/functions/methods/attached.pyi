@@ -152,33 +152,33 @@ class Methods:
         """The inverse hyperbolic cosine."""
     def acosh_(self) -> _Tensor:
         """`acosh`, in place."""
-    def add(self, other: _TensorLike, *, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+    def add(self, other: _TensorLike, *, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
         """input + alpha * other."""
-    def add_(self, other: _TensorLike, *tensor: _TensorLike, alpha: _Any = 1) -> _Tensor:
+    def add_(self, other: _TensorLike, *tensor: _TensorLike, alpha: builtins.complex = 1) -> _Tensor:
         """x += alpha * other; of old also called as add_(alpha, other)."""
-    def addbmm(self, batch1: _TensorLike, batch2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+    def addbmm(self, batch1: _TensorLike, batch2: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
         """beta * input + alpha * the sum of the products in two batches."""
-    def addbmm_(self, batch1: _TensorLike, batch2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1) -> _Tensor:
+    def addbmm_(self, batch1: _TensorLike, batch2: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> _Tensor:
         """`addbmm`, in place."""
-    def addcdiv(self, tensor1: _TensorLike, tensor2: _TensorLike, *, value: _TensorLike = 1, out: _Out | None = None) -> _Tensor:
+    def addcdiv(self, tensor1: _TensorLike, tensor2: _TensorLike, *, value: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
         """input + value * tensor1 / tensor2."""
-    def addcdiv_(self, tensor1: _TensorLike, tensor2: _TensorLike, *, value: _TensorLike = 1) -> _Tensor:
+    def addcdiv_(self, tensor1: _TensorLike, tensor2: _TensorLike, *, value: builtins.complex = 1) -> _Tensor:
         """`addcdiv`, in place."""
-    def addcmul(self, tensor1: _TensorLike, tensor2: _TensorLike, *, value: _TensorLike = 1, out: _Out | None = None) -> _Tensor:
+    def addcmul(self, tensor1: _TensorLike, tensor2: _TensorLike, *, value: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
         """input + value * tensor1 * tensor2."""
-    def addcmul_(self, tensor1: _TensorLike, tensor2: _TensorLike, *, value: _TensorLike = 1) -> _Tensor:
+    def addcmul_(self, tensor1: _TensorLike, tensor2: _TensorLike, *, value: builtins.complex = 1) -> _Tensor:
         """`addcmul`, in place."""
-    def addmm(self, mat1: _TensorLike, mat2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+    def addmm(self, mat1: _TensorLike, mat2: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
         """beta * input + alpha * (mat1 @ mat2)."""
-    def addmm_(self, mat1: _TensorLike, mat2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1) -> _Tensor:
+    def addmm_(self, mat1: _TensorLike, mat2: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> _Tensor:
         """`addmm`, in place."""
-    def addmv(self, mat: _TensorLike, vec: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+    def addmv(self, mat: _TensorLike, vec: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
         """beta * input + alpha * (mat @ vec)."""
-    def addmv_(self, mat: _TensorLike, vec: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1) -> _Tensor:
+    def addmv_(self, mat: _TensorLike, vec: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> _Tensor:
         """`addmv`, in place."""
-    def addr(self, vec1: _TensorLike, vec2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+    def addr(self, vec1: _TensorLike, vec2: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
         """beta * input + alpha * outer(vec1, vec2)."""
-    def addr_(self, vec1: _TensorLike, vec2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1) -> _Tensor:
+    def addr_(self, vec1: _TensorLike, vec2: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> _Tensor:
         """`addr`, in place."""
     def adjoint(self) -> _Tensor:
         """The conjugate transpose of the last two dimensions."""
@@ -266,9 +266,9 @@ class Methods:
         """`atanh`, in place."""
     def backward(self, gradient: _Any = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: _Any = None) -> None:
         """Add this tensor's gradients to the `.grad` of the leaves it depends on."""
-    def baddbmm(self, batch1: _TensorLike, batch2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+    def baddbmm(self, batch1: _TensorLike, batch2: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
         """beta * input + alpha * bmm(batch1, batch2)."""
-    def baddbmm_(self, batch1: _TensorLike, batch2: _TensorLike, *, beta: _Any = 1, alpha: _Any = 1) -> _Tensor:
+    def baddbmm_(self, batch1: _TensorLike, batch2: _TensorLike, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> _Tensor:
         """`baddbmm`, in place."""
     def bernoulli(self, p: _Any = None, *, generator: wengert.functions.random.Generator | None = None, out: _Out | None = None) -> _Tensor:
         """1 with the probability that `input` (or `p`) says, else 0."""
@@ -501,7 +501,7 @@ class Methods:
         """One number in the shape of `input`; the gradient of `input` is zero."""
     def fill_(self, value: _TensorLike) -> _Tensor:
         """Make all elements one number."""
-    def fill_diagonal_(self, fill_value: _Any, wrap: builtins.bool = False) -> _Tensor:
+    def fill_diagonal_(self, fill_value: builtins.complex, wrap: builtins.bool = False) -> _Tensor:
         """Make the diagonal one number."""
     def fix(self, *, out: _Out | None = None) -> _Tensor:
         """Rounded towards zero."""
@@ -619,9 +619,9 @@ class Methods:
     def imag(self) -> _Tensor: ...
     @imag.setter
     def imag(self, value: _Any) -> None: ...
-    def index_add(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, alpha: _Any = 1, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
+    def index_add(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, alpha: builtins.complex = 1, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """`input` with alpha times the slices of `source` added at the slices that `index` names."""
-    def index_add_(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, alpha: _Any = 1) -> _Tensor:
+    def index_add_(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, alpha: builtins.complex = 1) -> _Tensor:
         """`index_add`, in place."""
     def index_copy(self, dim: builtins.int, index: _TensorLike, source: _TensorLike, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
         """`input` with the slices that `index` names replaced by those of `source`."""
@@ -1154,7 +1154,7 @@ class Methods:
         """Without the dimensions of size 1, or those of `dim` that have it."""
     def squeeze_(self, dim: _Any = None, *, axis: _Any = None) -> _Tensor:
         """`squeeze`, in place."""
-    def std(self, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
+    def std(self, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The standard deviation, the square root of `var`; where it is 0 so is its gradient."""
     def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: _TensorLike | None = None, center: builtins.bool = True, pad_mode: builtins.str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None, align_to_window: builtins.bool | None = None) -> _Tensor:
         """The Fourier transforms of windows of a signal, `hop_length` apart: (..., frequency, frame)."""
@@ -1173,13 +1173,13 @@ class Methods:
     @property
     def strides(self) -> builtins.tuple[builtins.int, ...]:
         """How many bytes lie between neighbours along each dimension."""
-    def sub(self, other: _TensorLike, *, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+    def sub(self, other: _TensorLike, *, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
         """input - alpha * other."""
-    def sub_(self, other: _TensorLike, *tensor: _TensorLike, alpha: _Any = 1) -> _Tensor:
+    def sub_(self, other: _TensorLike, *tensor: _TensorLike, alpha: builtins.complex = 1) -> _Tensor:
         """x -= alpha * other; of old also called as sub_(alpha, other)."""
-    def subtract(self, other: _TensorLike, *, alpha: _Any = 1, out: _Out | None = None) -> _Tensor:
+    def subtract(self, other: _TensorLike, *, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
         """input - alpha * other."""
-    def subtract_(self, other: _TensorLike, *tensor: _TensorLike, alpha: _Any = 1) -> _Tensor:
+    def subtract_(self, other: _TensorLike, *tensor: _TensorLike, alpha: builtins.complex = 1) -> _Tensor:
         """x -= alpha * other; of old also called as sub_(alpha, other)."""
     def sum(self, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: _Ints | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The sum over all elements, or over some dimensions. Integers and truth values sum to int64."""
@@ -1289,7 +1289,7 @@ class Methods:
         """`unsqueeze`, in place."""
     def untyped_storage(self) -> _Any:
         """The memory that this tensor looks into."""
-    def var(self, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: _Any = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
+    def var(self, dim: _Any = None, unbiased: _Any = None, keepdim: builtins.bool = False, *, correction: builtins.float | None = None, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The variance: squared distances from the mean, summed, over n - correction (1)."""
     def vdot(self, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
         """The dot product with the first vector conjugated."""

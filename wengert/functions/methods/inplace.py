@@ -16,6 +16,7 @@ from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
 from wengert.autograd.misfits import told
 from wengert.autograd.record import recorder
+from wengert.autograd.settings import refuse_tracked
 from wengert.dispatch import known
 from wengert.functions import (
     comparison,
@@ -55,19 +56,23 @@ def _same_shape(x: Tensor, result: Tensor, name: str) -> None:
         )
 
 
-def add_(self: Tensor, other: Any, *tensor: Any, alpha: Any = 1) -> Tensor:
+def add_(self: Tensor, other: Any, *tensor: Any, alpha: complex = 1) -> Tensor:
     """x += alpha * other; of old also called as add_(alpha, other)."""
     if tensor:
         alpha, (other,) = other, tensor
+    if isinstance(alpha, Tensor):
+        refuse_tracked("alpha", alpha)
     if alpha != 1 and rounds(self, other):
         return _added(self, other, alpha=alpha)
     return write_elementwise(self, np.add, other if alpha == 1 else other * alpha, "add_")
 
 
-def sub_(self: Tensor, other: Any, *tensor: Any, alpha: Any = 1) -> Tensor:
+def sub_(self: Tensor, other: Any, *tensor: Any, alpha: complex = 1) -> Tensor:
     """x -= alpha * other; of old also called as sub_(alpha, other)."""
     if tensor:
         alpha, (other,) = other, tensor
+    if isinstance(alpha, Tensor):
+        refuse_tracked("alpha", alpha)
     if alpha != 1 and rounds(self, other):
         return _subtracted(self, other, alpha=alpha)
     return write_elementwise(self, np.subtract, other if alpha == 1 else other * alpha, "sub_")
@@ -131,7 +136,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return indexing.overwrite(self, value, "fill_", _refilled)
 
 
-def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+@told
+def fill_diagonal_(self: Tensor, fill_value: complex, wrap: bool = False) -> Tensor:
     """Make the diagonal one number."""
     if not self.numel():
         return self

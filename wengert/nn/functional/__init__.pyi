@@ -34,7 +34,7 @@ def gelu(input: _Tensor, approximate: builtins.str = 'none') -> _Tensor:
     """x Phi(x), with the normal distribution function Phi; 'tanh' approximates it."""
 def glu(input: _Tensor, dim: builtins.int = -1) -> _Tensor:
     """a sigmoid(b), for the halves a and b of the input along `dim`."""
-def gumbel_softmax(logits: _Tensor, tau: builtins.float = 1, hard: builtins.bool = False, eps: builtins.float = ..., dim: builtins.int = -1) -> _Tensor:
+def gumbel_softmax(logits: _Tensor, tau: builtins.float | _Tensor = 1, hard: builtins.bool = False, eps: builtins.float = ..., dim: builtins.int = -1) -> _Tensor:
     """A sample of the Gumbel-softmax distribution (Jang et al., 2017); one-hot if `hard`."""
 def hardshrink(input: _Tensor, lambd: builtins.float = ...) -> _Tensor:
     """x where |x| > lambd, else 0."""
@@ -160,7 +160,7 @@ def soft_margin_loss(input: _Tensor, target: _Tensor, size_average: builtins.boo
     """log(1 + exp(-t x)), for t of 1 or -1."""
 def triplet_margin_loss(anchor: _Tensor, positive: _Tensor, negative: _Tensor, margin: builtins.float = ..., p: builtins.float = 2, eps: builtins.float = ..., swap: builtins.bool = False, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> _Tensor:
     """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
-def triplet_margin_with_distance_loss(anchor: _Tensor, positive: _Tensor, negative: _Tensor, *, distance_function: _Any = None, margin: builtins.float = ..., swap: builtins.bool = False, reduction: builtins.str = 'mean') -> _Tensor:
+def triplet_margin_with_distance_loss(anchor: _Tensor, positive: _Tensor, negative: _Tensor, *, distance_function: _Any = None, margin: builtins.float | _Tensor = ..., swap: builtins.bool = False, reduction: builtins.str = 'mean') -> _Tensor:
     """`triplet_margin_loss` with a distance of one's own."""
 def alpha_dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = False, inplace: builtins.bool = False, *, train: builtins.bool = ...) -> _Tensor:
     """Dropout that keeps mean and variance behind a selu (Klambauer et al., 2017)."""
@@ -182,9 +182,9 @@ def instance_norm(input: _Tensor, running_mean: _Tensor | None = None, running_v
     """Normalization of each channel of each sample, over the spatial dimensions."""
 def layer_norm(input: _Tensor, normalized_shape: _Any, weight: _Tensor | None = None, bias: _Tensor | None = None, eps: builtins.float = ...) -> _Tensor:
     """(x - mean) / sqrt(var + eps) over the last dimensions, then weight and bias."""
-def local_response_norm(input: _Tensor, size: builtins.int, alpha: builtins.float = ..., beta: builtins.float = ..., k: builtins.float = ...) -> _Tensor:
+def local_response_norm(input: _Tensor, size: builtins.int, alpha: builtins.float | _Tensor = ..., beta: builtins.float | _Tensor = ..., k: builtins.float | _Tensor = ...) -> _Tensor:
     """x / (k + alpha mean of x^2 over `size` neighbouring channels)^beta."""
-def normalize(input: _Tensor, p: builtins.float = ..., dim: _Any = 1, eps: builtins.float = ..., out: _Tensor | None = None) -> _Tensor:
+def normalize(input: _Tensor, p: builtins.float = ..., dim: _Any = 1, eps: builtins.float | _Tensor = ..., out: _Tensor | None = None) -> _Tensor:
     """x / max(|x|_p, eps) along `dim`."""
 def rms_norm(input: _Tensor, normalized_shape: _Any, weight: _Tensor | None = None, eps: builtins.float | None = None) -> _Tensor:
     """x / sqrt(mean(x^2) + eps) over the last dimensions, then weight."""

@@ -338,7 +338,7 @@ def _along(function: Any, input: Tensor, dim: int | None, dtype: Any, name: str)
 @of_tensors(1)
 @refuses(logits="biuc")
 def gumbel_softmax(
-    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+    logits: Tensor, tau: float | Tensor = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
     """A sample of the Gumbel-softmax distribution (Jang et al., 2017); one-hot if `hard`."""
     tiny = dtypes.limits(logits._array.dtype).tiny

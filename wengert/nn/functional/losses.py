@@ -709,7 +709,7 @@ def triplet_margin_with_distance_loss(
     negative: Tensor,
     *,
     distance_function: Any = None,
-    margin: float = 1.0,
+    margin: float | Tensor = 1.0,
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:

@@ -356,7 +356,11 @@ def group_norm(
 @of_tensors(1)
 @refuses(input="bc")
 def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+    input: Tensor,
+    size: int,
+    alpha: float | Tensor = 1e-4,
+    beta: float | Tensor = 0.75,
+    k: float | Tensor = 1.0,
 ) -> Tensor:
     """x / (k + alpha mean of x^2 over `size` neighbouring channels)^beta."""
     check_positive("local_response_norm", size=size)
@@ -372,7 +376,11 @@ def local_response_norm(
 
 @of_tensors(1)
 def normalize(
-    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+    input: Tensor,
+    p: float = 2.0,
+    dim: Any = 1,
+    eps: float | Tensor = 1e-12,
+    out: Tensor | None = None,
 ) -> Tensor:
     """x / max(|x|_p, eps) along `dim`."""
     length = vector_norm(input, p, dim, True)
