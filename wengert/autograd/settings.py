@@ -26,7 +26,12 @@ _KINDS: dict[str, set[type]] = {
     "float": {float, int},
     "complex": {complex, float, int},
 }
-_BESIDE = {"": [], " | None": [type(None)], " | str": [str], " | str | None": [str, type(None)]}
+_BESIDE: dict[str, list[type]] = {
+    "": [],
+    " | None": [type(None)],
+    " | str": [str],
+    " | str | None": [str, type(None)],
+}
 _AT_ONCE = {
     kind + others: frozenset({*types, *more})
     for kind, types in _KINDS.items()
