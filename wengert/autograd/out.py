@@ -149,12 +149,15 @@ def renamed(name: str, names: dict[str, str], given: dict[str, Any]) -> dict[str
     return kept
 
 
-def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a function the argument `out=`: the result is written into an existing tensor."""
+def takes_out(function: Callable[..., Any], takes_out: bool = True) -> Callable[..., Any]:
+    """Give a function the argument `out=`: the result is written into an existing tensor.
+
+    Its arguments may have NumPy's names.
+    """
     names, (first, check) = numpys_names(function), checked_settings(function)
 
     @functools.wraps(function)
-    def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+    def public(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         given = kwargs
         try:
             if kwargs and names:
@@ -163,36 +166,24 @@ def takes_out(function: Callable[..., Any]) -> Callable[..., Any]:
                 check(args, kwargs)
             if out is None:
                 return function(*args, **kwargs)
+            refuse_unless(takes_out, function)
             return into(out, function, args, kwargs)
         except Exception as error:
             if numbers := numbered(function, args, kwargs):
-                return with_out(*numbers[0], out=out, **numbers[1])
+                return public(*numbers[0], out=out, **numbers[1])
             put = {} if out is None else {"out": out}
             misfit(error, function, args, kwargs | put, given | put)
             raise
 
-    vars(with_out).update(numpys_names=names, takes_out=True)
-    return settled(with_out)
+    vars(public).update(numpys_names=names, takes_out=takes_out)
+    return settled(public)
 
 
-def takes_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a function that takes no `out=` its arguments by NumPy's names."""
-    names, (first, check) = numpys_names(function), checked_settings(function)
+takes_names = functools.partial(takes_out, takes_out=False)
+"""Give a function that takes no `out=` its arguments by NumPy's names."""
 
-    @functools.wraps(function)
-    def named(*args: Any, **kwargs: Any) -> Any:
-        given = kwargs
-        try:
-            if kwargs:
-                kwargs = renamed(function.__name__, names, kwargs)
-            if kwargs or len(args) > first:
-                check(args, kwargs)
-            return function(*args, **kwargs)
-        except Exception as error:
-            if numbers := numbered(function, args, kwargs):
-                return named(*numbers[0], **numbers[1])
-            misfit(error, function, args, kwargs, given)
-            raise
 
-    named.numpys_names = names  # type: ignore[attr-defined]
-    return settled(named)
+def refuse_unless(takes_out: bool, function: Callable[..., Any]) -> None:
+    """TypeError for `out=` where a function does not take it."""
+    if not takes_out:
+        raise TypeError(f"{function.__name__}() got an unexpected keyword argument 'out'")

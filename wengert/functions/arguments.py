@@ -18,7 +18,7 @@ from wengert import dtypes
 from wengert.autograd.misfits import misfit, numbered
 from wengert.autograd.operands import cast, no_order, one_dtype
 from wengert.autograd.out import into as into
-from wengert.autograd.out import numpys_names, renamed
+from wengert.autograd.out import numpys_names, refuse_unless, renamed
 from wengert.autograd.out import takes_names as takes_names
 from wengert.autograd.out import takes_out as takes_out
 from wengert.autograd.settings import checked_settings, settled
@@ -69,18 +69,18 @@ def ordered(x: Any, name: str) -> Tensor:
 
 
 def of_tensors(
-    count: int, alike: bool = False, takes_out: bool = False
+    count: int, alike: bool = False, takes_out: bool = False, takes_names: bool = False
 ) -> Callable[[Function], Function]:
     """The first `count` arguments of a function are tensors, or arrays: TypeError for others.
 
     Of `count` 0, any one of the first two. If they have to be `alike`, tensors of different dtypes
-    are a DtypeError. One that `takes_out` does so, and NumPy's names, as if decorated by that.
+    are a DtypeError. One that `takes_out`, or `takes_names`, does so as if decorated by that.
     """
 
     def decorate(function: Function) -> Function:
         names, (first, check) = signature(function)[0][:count], checked_settings(function)
-        renames = numpys_names(function) if takes_out else {}
-        tensors = slice(count or 2)
+        renames = numpys_names(function) if takes_out or takes_names else {}
+        tensors, lone = slice(count or 2), count == 1  # which needs no slice
 
         @functools.wraps(function)
         def checked(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -89,18 +89,17 @@ def of_tensors(
                 if kwargs and renames:
                     kwargs = renamed(function.__name__, renames, kwargs)
                 if out is not None:
-                    if not takes_out:
-                        unexpected = "got an unexpected keyword argument 'out'"
-                        raise TypeError(f"{function.__name__}() {unexpected}")
+                    refuse_unless(takes_out, function)
                     return into(out, checked, args, kwargs)
                 if kwargs:
                     by_name(args, kwargs)
                 elif alike:
                     one_dtype(function.__name__, args[tensors])
-                for x in args[tensors]:
-                    if not isinstance(x, Tensor):
-                        args = tuple(operands_of(function, count, args))
-                        break
+                if not lone or (args and not isinstance(args[0], Tensor)):
+                    for x in args[tensors]:
+                        if not isinstance(x, Tensor):
+                            args = tuple(operands_of(function, count, args))
+                            break
                 if kwargs or len(args) > first:
                     check(args, kwargs)
                 return function(*args, **kwargs)
@@ -119,7 +118,7 @@ def of_tensors(
                     kwargs[n] = _tensor(kwargs[n], function, i)
 
         vars(checked)["takes_out"] = takes_out
-        if takes_out:
+        if takes_out or takes_names:
             vars(checked)["numpys_names"] = renames
         return settled(checked)
 

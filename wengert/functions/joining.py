@@ -250,8 +250,7 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
     return _split(input, pieces, axis)
 
 
-@takes_names
-@of_tensors(1)
+@of_tensors(1, takes_names=True)
 def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Up to `chunks` pieces of equal size along `dim`, the last perhaps smaller: views."""
     if chunks <= 0:
@@ -263,8 +262,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return _split(input, _equal_pieces(n, -(-n // chunks)), axis)
 
 
-@takes_names
-@of_tensors(1)
+@of_tensors(1, takes_names=True)
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """As many pieces as said, sizes differing by at most one, or cut at the places given: views."""
     axis = _splittable(input, dim)
@@ -278,22 +276,19 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Te
     return tuple(numpy.array_split(input, cuts, axis))
 
 
-@takes_names
-@of_tensors(1)
+@of_tensors(1, takes_names=True)
 def hsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the second dimension (vectors: the first)."""
     return _split_evenly("hsplit", input, indices_or_sections, 0 if input.ndim == 1 else 1)
 
 
 @takes_names
-@told
 def vsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the first dimension of a matrix."""
     return _split_evenly("vsplit", input, indices_or_sections, 0)
 
 
 @takes_names
-@told
 def dsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along the third dimension."""
     return _split_evenly("dsplit", input, indices_or_sections, 2)
@@ -332,7 +327,6 @@ def unbind(input: Any, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor
 
 
 @takes_names
-@told
 def unsafe_split(tensor: Any, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """As `split`, but the pieces may be changed in place (if the input is not used again)."""
     return _unmarked(split(tensor, split_size, dim))

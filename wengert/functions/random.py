@@ -538,7 +538,6 @@ def _needs_positive(name: str, setting: str, value: float) -> None:
 
 
 @takes_names
-@told
 def uniform_(
     x: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None
 ) -> Tensor:
@@ -569,7 +568,6 @@ def normal_(
 
 
 @takes_names
-@told
 def random_(
     x: Tensor, from_: int = 0, to: int | None = None, *, generator: Generator | None = None
 ) -> Tensor:

@@ -11,7 +11,7 @@ from wengert import dtypes
 from wengert.autograd.engine import mark_written
 from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.settings import refuses
-from wengert.functions.arguments import of_tensors, takes_names
+from wengert.functions.arguments import of_tensors
 from wengert.functions.reductions import vector_norm
 from wengert.nn.functional import chance
 from wengert.nn.functional.shared import (
@@ -54,8 +54,7 @@ def _dropped(
     return written_by(input, formula, name) if inplace else formula(input)
 
 
-@takes_names
-@of_tensors(1)
+@of_tensors(1, takes_names=True)
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element set to 0 with probability `p`, the others divided by 1 - p."""
     return _dropped(input, p, training, inplace, input._array.shape, "dropout_")
@@ -103,8 +102,7 @@ def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, shape
     return written_by(input, formula, "alpha_dropout_") if inplace else formula(input)
 
 
-@takes_names
-@of_tensors(1)
+@of_tensors(1, takes_names=True)
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -112,8 +110,7 @@ def alpha_dropout(
     return _alpha_dropped(input, p, training, inplace, input._array.shape)
 
 
-@takes_names
-@of_tensors(1)
+@of_tensors(1, takes_names=True)
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:

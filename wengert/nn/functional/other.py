@@ -10,7 +10,7 @@ import numpy as np
 from wengert.autograd.engine import mark_written
 from wengert.autograd.settings import refuses
 from wengert.dispatch import known, require, within
-from wengert.functions.arguments import of_tensors, takes_names
+from wengert.functions.arguments import of_tensors
 from wengert.functions.joining import cat, stack
 from wengert.functions.rows import look_up
 from wengert.functions.scattering import scatter_reduce
@@ -160,8 +160,7 @@ def _largest(rows: Tensor, bag: Any, bags: int) -> Tensor:
     return scatter_reduce(nothing, 0, places, rows, "amax", include_self=False)[:bags]
 
 
-@takes_names
-@of_tensors(1)
+@of_tensors(1, takes_names=True)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """1 at the class number, 0 elsewhere: one more dimension, of `num_classes`, int64.
 
