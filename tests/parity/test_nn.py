@@ -616,3 +616,22 @@ def test_backward_hooks_do_not_fire_when_a_derivative_is_differentiated():
         (second,) = library.autograd.grad(g, x)
         assert count == [1]
         assert second.item() == 2.0
+
+
+OUT = {
+    "gelu": (), "softplus": (), "logsigmoid": (), "softshrink": (), "hardshrink": (),
+    "normalize": (), "avg_pool2d": (2,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OUT)
+def test_a_result_is_written_into_out(name):
+    # They had out= from what took it of every function, and lost it with that.
+    x = np.random.default_rng(0).standard_normal((1, 2, 4, 4))
+    written = []
+    for t in (torch, wg):
+        place = t.empty(0, dtype=t.float64)
+        f = getattr(t.nn.functional, name)
+        assert f(t.from_numpy(x.copy()), *OUT[name], out=place) is place
+        written.append(place.numpy())
+    np.testing.assert_allclose(written[1], written[0], rtol=1e-12)

@@ -1,11 +1,12 @@
 """PyTorch's own table of operators, whole: every check of every operator, beside PyTorch.
 
 See `op_db.py` for how an operator is run by both libraries, and `op_checks.py` for the checks. What
-fails is listed here with its reason, and the share that passes is asserted for each dtype.
+fails is listed here with its reason; for each dtype and check the share that passes is asserted.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -20,7 +21,12 @@ from tests.parity.op_db import INTERNAL, among  # noqa: E402
 
 LIMIT = 2
 SHARES = {"float64": 99, "float32": 99, "complex128": 99, "bfloat16": 97, "float16": 97}
-"""Of the checks of a dtype, how many in a hundred pass at least."""
+"""By dtype, how many operators in a hundred pass each check at least."""
+LESS = {
+    ("complex128", "views"): (95, "conj, H and mH have memory of their own, of 60 that are views"),
+    ("complex128", "in-place"): (98, "addbmm_ does not grow, one of 73"),
+}
+"""Of few operators one is more than one in a hundred: what then is asserted, and why."""
 ERRORS = 95
 """And of calls that are errors in PyTorch, how many raise that kind of error."""
 
@@ -83,16 +89,21 @@ def departs(op: Any, check: str) -> bool:
 @pytest.mark.parametrize("name", SHARES)
 def test_operators_agree_on_pytorchs_samples(name: str) -> None:
     dtype = getattr(torch, name)
-    passed, failed, unexpected = 0, 0, []
+    passed, checked, unexpected = Counter[str](), Counter[str](), []
     for op in op_db:
         if dtype not in op.supported_dtypes("cpu"):
             continue
         for check, wrong in outcomes(op, dtype, LIMIT).items():
-            passed, failed = passed + (not wrong), failed + bool(wrong)
+            checked[check] += 1
+            passed[check] += not wrong
             if wrong and not departs(op, check):
                 unexpected.append(f"{op.formatted_name}, {check}: {wrong}")
+    figures = {check: f"{passed[check]} of {n}" for check, n in checked.items()}
+    print(name, figures)  # shown where the test fails, and by pytest -s
     assert not unexpected, "\n".join(unexpected)
-    assert 100 * passed >= SHARES[name] * (passed + failed), (passed, failed)
+    for check, n in checked.items():
+        share, reason = LESS.get((name, check), (SHARES[name], ""))
+        assert 100 * passed[check] >= share * n, (check, figures, reason)
 
 
 OTHER_ERRORS = {

@@ -121,6 +121,8 @@ def numbered(
         nonlocal any_tensor
         if not isinstance(x, Tensor) or x.ndim or x.requires_grad or not known(x._array):
             return x
+        if x._array.dtype.kind == "b":  # a truth value is no number here
+            return x
         any_tensor = True
         return x.item()
 

@@ -78,7 +78,7 @@ def batch_norm(
     return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
-@of_tensors(1)
+@of_tensors(1, takes_out=True)
 def native_batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None,
     running_mean: Tensor | None, running_var: Tensor | None,

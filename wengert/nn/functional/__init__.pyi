@@ -30,13 +30,13 @@ def elu(input: _Tensor, alpha: builtins.float = ..., inplace: builtins.bool = Fa
     """x where x > 0, else alpha (exp(x) - 1)."""
 def elu_(input: _Tensor, alpha: builtins.float = ...) -> _Tensor:
     """`elu`, written into the input."""
-def gelu(input: _Tensor, approximate: builtins.str = 'none') -> _Tensor:
+def gelu(input: _Tensor, approximate: builtins.str = 'none', *, out: _Out | None = None) -> _Tensor:
     """x Phi(x), with the normal distribution function Phi; 'tanh' approximates it."""
 def glu(input: _Tensor, dim: builtins.int = -1) -> _Tensor:
     """a sigmoid(b), for the halves a and b of the input along `dim`."""
 def gumbel_softmax(logits: _Tensor, tau: builtins.float | _Tensor = 1, hard: builtins.bool = False, eps: builtins.float = ..., dim: builtins.int = -1) -> _Tensor:
     """A sample of the Gumbel-softmax distribution (Jang et al., 2017); one-hot if `hard`."""
-def hardshrink(input: _Tensor, lambd: builtins.float = ...) -> _Tensor:
+def hardshrink(input: _Tensor, lambd: builtins.float = ..., *, out: _Out | None = None) -> _Tensor:
     """x where |x| > lambd, else 0."""
 def hardsigmoid(input: _Tensor, inplace: builtins.bool = False) -> _Tensor:
     """min(max(x + 3, 0), 6) / 6."""
@@ -52,7 +52,7 @@ def leaky_relu_(input: _Tensor, negative_slope: builtins.float = ...) -> _Tensor
     """`leaky_relu`, written into the input."""
 def log_softmax(input: _Tensor, dim: builtins.int | None = None, dtype: _Dtype | None = None) -> _Tensor:
     """x - log(sum(exp(x))) along `dim`."""
-def logsigmoid(input: _Tensor) -> _Tensor:
+def logsigmoid(input: _Tensor, *, out: _Out | None = None) -> _Tensor:
     """log(sigmoid(x)), without overflow."""
 def mish(input: _Tensor, inplace: builtins.bool = False) -> _Tensor:
     """x tanh(log(1 + exp(x)))."""
@@ -77,9 +77,9 @@ def softmax(input: _Tensor, dim: builtins.int | None = None, dtype: _Dtype | Non
     """exp(x) / sum(exp(x)) along `dim`."""
 def softmin(input: _Tensor, dim: builtins.int | None = None, dtype: _Dtype | None = None) -> _Tensor:
     """softmax(-x)."""
-def softplus(input: _Tensor, beta: builtins.float = 1, threshold: builtins.float = 20) -> _Tensor:
+def softplus(input: _Tensor, beta: builtins.float = 1, threshold: builtins.float = 20, *, out: _Out | None = None) -> _Tensor:
     """log(1 + exp(beta x)) / beta; x itself where beta x exceeds `threshold`."""
-def softshrink(input: _Tensor, lambd: builtins.float = ...) -> _Tensor:
+def softshrink(input: _Tensor, lambd: builtins.float = ..., *, out: _Out | None = None) -> _Tensor:
     """x moved towards 0 by `lambd`, 0 where |x| <= lambd."""
 def softsign(input: _Tensor) -> _Tensor:
     """x / (1 + |x|)."""
@@ -104,7 +104,7 @@ def interpolate(input: _Tensor, size: _Ints | None = None, scale_factor: _Any = 
     """The input resized along its last dimensions, (N, C, *S)."""
 def native_channel_shuffle(input: _Tensor, groups: builtins.int) -> _Tensor:
     """Channels of `groups` groups, dealt out in turn."""
-def pad(input: _Tensor, pad: _Any, mode: builtins.str = 'constant', value: builtins.float | None = None) -> _Tensor:
+def pad(input: _Tensor, pad: _Any, mode: builtins.str = 'constant', value: builtins.complex | None = None) -> _Tensor:
     """A border around the last dimensions: `pad` is (left, right, top, bottom, ...), last first."""
 def pixel_shuffle(input: _Tensor, upscale_factor: builtins.int) -> _Tensor:
     """(*, C r^2, H, W) to (*, C, H r, W r)."""
@@ -184,7 +184,7 @@ def layer_norm(input: _Tensor, normalized_shape: _Any, weight: _Tensor | None = 
     """(x - mean) / sqrt(var + eps) over the last dimensions, then weight and bias."""
 def local_response_norm(input: _Tensor, size: builtins.int, alpha: builtins.float | _Tensor = ..., beta: builtins.float | _Tensor = ..., k: builtins.float | _Tensor = ...) -> _Tensor:
     """x / (k + alpha mean of x^2 over `size` neighbouring channels)^beta."""
-def normalize(input: _Tensor, p: builtins.float = ..., dim: _Any = 1, eps: builtins.float | _Tensor = ..., out: _Tensor | None = None) -> _Tensor:
+def normalize(input: _Tensor, p: builtins.float = ..., dim: _Any = 1, eps: builtins.float | _Tensor = ..., *, out: _Out | None = None, axis: _Any = ...) -> _Tensor:
     """x / max(|x|_p, eps) along `dim`."""
 def rms_norm(input: _Tensor, normalized_shape: _Any, weight: _Tensor | None = None, eps: builtins.float | None = None) -> _Tensor:
     """x / sqrt(mean(x^2) + eps) over the last dimensions, then weight."""
@@ -252,9 +252,9 @@ def adaptive_max_pool3d(input: _Tensor, output_size: _Ints, return_indices: buil
     """Maxima over as many bins of (N, C, D, H, W) as asked for."""
 def avg_pool1d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> _Tensor:
     """The mean of each window of (N, C, L)."""
-def avg_pool2d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> _Tensor:
+def avg_pool2d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: _Out | None = None) -> _Tensor:
     """The mean of each window of (N, C, H, W)."""
-def avg_pool3d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> _Tensor:
+def avg_pool3d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: _Out | None = None) -> _Tensor:
     """The mean of each window of (N, C, D, H, W)."""
 def bilinear(input1: _Tensor, input2: _Tensor, weight: _Tensor, bias: _Tensor | None = None) -> _Tensor:
     """y_k = x1 W_k x2 + b_k."""

@@ -51,7 +51,7 @@ def tanh(input: Tensor) -> Tensor:
     return apply(np.tanh, input)
 
 
-@of_tensors(1)
+@of_tensors(1, takes_out=True)
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x Phi(x), with the normal distribution function Phi; 'tanh' approximates it."""
     check_floats(input, "gelu")
@@ -116,14 +116,14 @@ def _elu(input: Tensor, settings: tuple[float, ...], inplace: bool, name: str) -
     return apply(neural.elu, input, *settings)
 
 
-@of_tensors(1)
+@of_tensors(1, takes_out=True)
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """log(1 + exp(beta x)) / beta; x itself where beta x exceeds `threshold`."""
     check_floats(input, "softplus")
     return apply(neural.softplus, input, beta, threshold)
 
 
-@of_tensors(1)
+@of_tensors(1, takes_out=True)
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(x)), without overflow."""
     check_floats(input, "logsigmoid")
@@ -226,14 +226,14 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - tanh(input)
 
 
-@of_tensors(1)
+@of_tensors(1, takes_out=True)
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where |x| > lambd, else 0."""
     check_floats(input, "hardshrink")
     return apply(neural.hardshrink, input, lambd)
 
 
-@of_tensors(1)
+@of_tensors(1, takes_out=True)
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved towards 0 by `lambd`, 0 where |x| <= lambd."""
     check_floats(input, "softshrink")

@@ -371,16 +371,9 @@ def local_response_norm(
     return input / divisor
 
 
-@of_tensors(1)
-def normalize(
-    input: Tensor,
-    p: float = 2.0,
-    dim: Any = 1,
-    eps: float | Tensor = 1e-12,
-    out: Tensor | None = None,
-) -> Tensor:
+@of_tensors(1, takes_out=True)
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float | Tensor = 1e-12) -> Tensor:
     """x / max(|x|_p, eps) along `dim`."""
     length = vector_norm(input, p, dim, True)
     small = length._array < eps
-    result = input / where(small, eps, length)
-    return result if out is None else out.copy_(result)
+    return input / where(small, eps, length)

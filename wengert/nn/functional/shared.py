@@ -114,7 +114,9 @@ def matched(input: Any, target: Any, name: str, refused: str = "") -> Any:
 _SPACES = ("L", "H, W", "D, H, W")
 
 
-def over(name: str, *counts: int) -> Callable[[Callable[[int], Any]], tuple[Any, ...]]:
+def over(
+    name: str, *counts: int, takes_out: bool = False
+) -> Callable[[Callable[[int], Any]], tuple[Any, ...]]:
     """Functions of so many spatial dimensions, `{n}` in their name, of what makes one of them.
 
     Their first argument is a tensor. In their docstrings, too, `{n}` is the number of dimensions;
@@ -122,7 +124,8 @@ def over(name: str, *counts: int) -> Callable[[Callable[[int], Any]], tuple[Any,
     """
 
     def decorate(make: Callable[[int], Any]) -> tuple[Any, ...]:
-        return tuple(of_tensors(1)(_called(make(n), name.format(n=n), n)) for n in counts)
+        functions = (_called(make(n), name.format(n=n), n) for n in counts)
+        return tuple(map(of_tensors(1, takes_out=takes_out), functions))
 
     return decorate
 

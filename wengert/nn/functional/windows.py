@@ -459,7 +459,7 @@ def avg_pool1d(
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
-@over("avg_pool{n}d", 2, 3)
+@over("avg_pool{n}d", 2, 3, takes_out=True)
 def _avg_pools(n: int) -> Any:
     def avg_pool(
         input: Tensor,
