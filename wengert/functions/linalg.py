@@ -23,7 +23,7 @@ from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
 from wengert.dispatch import as_array, known, numpy, require
 from wengert.errors import DtypeError, LinAlgError, MissingRuleError
-from wengert.functions import reductions, results, shapes
+from wengert.functions import products, reductions, results, shapes
 from wengert.functions.arguments import (
     Dim,
     constant,
@@ -640,19 +640,7 @@ def chain_order(sizes: list[int]) -> Any:
 @of_tensors(2, alike=True, takes_out=True)
 def cross(input: Any, other: Any, *, dim: int = -1) -> Tensor:
     """The vector product along a dimension of size 3; other dimensions broadcast."""
-    a, b = input, other
-    if a.ndim != b.ndim:
-        raise RuntimeError(
-            "linalg.cross: inputs must have the same number of dimensions, got shapes "
-            f"{list(a.shape)} and {list(b.shape)}"
-        )
-    axis = one_dim(dim, a.ndim)
-    if a.shape[axis] != 3 or b.shape[axis] != 3:
-        raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[axis]} and "
-            f"{b.shape[axis]}"
-        )
-    return numpy.cross(a, b, axis=axis)
+    return products.cross(input, other, dim)
 
 
 @of_tensors(2, alike=True, takes_out=True)

@@ -13,6 +13,7 @@ from wengert.dispatch import numpy
 from wengert.functions.arguments import (
     numbers_first,
     of_tensors,
+    one_dim,
     operands_of,
     rounded_once,
     takes_out,
@@ -227,8 +228,8 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
     """The vector product along a dimension of size 3."""
     if input.ndim != other.ndim:
         raise RuntimeError(
-            "cross: inputs must have the same number of dimensions, got "
-            f"{input.ndim} and {other.ndim}"
+            "linalg.cross: inputs must have the same number of dimensions, got shapes "
+            f"{list(input.shape)} and {list(other.shape)}"
         )
     if dim is None:
         dim = next((i for i, n in enumerate(input.shape) if n == 3), None)
@@ -236,12 +237,13 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
             raise RuntimeError(
                 f"cross: no dimension of size 3 in input of shape {list(input.shape)}"
             )
-    if input.shape[dim] != 3 or other.shape[dim] != 3:
+    axis = one_dim(dim, input.ndim)
+    if input.shape[axis] != 3 or other.shape[axis] != 3:
         raise RuntimeError(
-            f"cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and "
-            f"{other.shape[dim]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[axis]} and "
+            f"{other.shape[axis]}"
         )
-    return numpy.cross(input, other, axis=dim)
+    return numpy.cross(input, other, axis=axis)
 
 
 @of_tensors(2, takes_out=True)
