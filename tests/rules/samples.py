@@ -199,6 +199,11 @@ REDUCTIONS: dict[Any, list[Call]] = {
         {"x": normal(2, 3), "axis": 1, "correction": 0, "keepdims": True},
         {"x": normal(2, 3, 2), "axis": (0, 2)},
     ),
+    reductions.length: [
+        {"x": normal(2, 3), "axis": None},
+        {"x": normal(2, 3), "axis": 1, "keepdims": True},
+        {"x": normal(2, 3, 2), "axis": (0, -1)},
+    ],
     reductions.logsumexp: [
         *_axis_calls,
         {"x": normal(2, 3), "axis": 1, "keepdims": True},
@@ -553,6 +558,11 @@ _einsums: list[tuple[str, tuple[tuple[int, ...], ...]]] = [
 ]
 
 PRODUCTS: dict[Any, list[Call]] = {
+    products.cross: [
+        {"a": normal(3), "b": normal(2, 3)},
+        {"a": normal(2, 1, 3), "b": normal(2, 3)},
+        {"a": complex_normal(2, 3), "b": complex_normal(2, 3)},
+    ],
     products.distances: [
         {"a": normal(3, 4), "b": normal(2, 4)},
         {"a": normal(2, 3, 4), "b": normal(2, 4)},

@@ -40,9 +40,17 @@ CALLS: dict[Any, list[tuple[Any, ...]]] = {
     reductions.log_softmax: [(*arrays(1, *s), a) for s in (FEW, MANY) for a in (-1, 0)],
     normalization.standardize: [
         (*arrays(1, *shape), axes, 1e-5)
-        for shape, axes in ((FEW, (-1,)), (MANY, (1,)), (IMAGES, (0, 2, 3)), (BATCH, (0, 2)))
+        for shape, axes in (
+            *((FEW, (-1,)), (MANY, (1,)), (IMAGES, (0, 2, 3)), (BATCH, (0, 2))),
+            *(((4, 4, 6), (1, 2)), ((8, 3, 5), (0, 2))),
+        )
     ],
-    reductions.variance: [(*arrays(1, *shape), (1,), 1) for shape in (FEW, MANY)],
+    reductions.variance: [
+        (*arrays(1, *shape), axes, 1) for shape in (FEW, MANY) for axes in (1, (1,), (0,))
+    ],
+    reductions.length: [
+        (*arrays(1, *shape), *how) for shape in (FEW, MANY) for how in ((1, True), (None,), (0,))
+    ],
     shapes.windows: [(*arrays(1, *FEW), 0, 3, 2), (*arrays(1, *FEW), -1, 2, 1)],
     shapes.expand: [(*arrays(1, 5, 1), (5, 7)), (RNG.standard_normal((7, 5)).T[:, :1], (2, 5, 7))],
     products.pair_distances: [tuple(arrays(1, *shape)) for shape in (FEW, MANY)],
@@ -130,11 +138,12 @@ CALLS[stacks.matmul] = [
     tuple(arrays(2, 3, 4, 4)),
     (*arrays(1, 64, 48, 32), np.swapaxes(arrays(1, 64, 80, 32)[0], 1, 2)),
 ]
+CALLS[products.cross] = [tuple(arrays(2, 4, 3)), (*arrays(1, 3), *arrays(1, 2, 3))]
 CALLS[products.distances] = [(*arrays(1, *FEW), *arrays(1, 3, 7))]
 
 # ---- layers
 
-CALLS[normalization.moments] = [tuple(arrays(1, *shape)) for shape in (BATCH, IMAGES)]
+CALLS[normalization.moments] = [tuple(arrays(1, *shape)) for shape in (BATCH, (8, 3, 5), IMAGES)]
 CALLS[normalization.scaled] = [
     (*arrays(1, *shape), *arrays(1, *shape[1:]), bias)
     for shape in (FEW, MANY)
@@ -191,7 +200,9 @@ CALLS[convolution.sum_spread] = [
     (*arrays(1, *y.shape), x.shape, *windows) for y, x, windows in POOLS
 ]
 BORDERS = [(ONE, (2, 1), mode) for mode in ("reflect", "replicate", "circular")]
-CALLS[convolution.bordered] = [(*arrays(1, 2, 3, 5, 4), *border) for border in BORDERS]
+CALLS[convolution.bordered] = [
+    (*arrays(1, 1, *shape), *border) for shape in ((3, 5, 4), (140, 130)) for border in BORDERS
+]
 CALLS[convolution.unbordered] = [
     (*arrays(1, 2, 3, 8, 6), (2, 3, 5, 4), *border) for border in BORDERS
 ]
@@ -234,6 +245,10 @@ CALLS[QUICK[np.where]] = [
         [np.ones(()), *arrays(1, *condition.shape)],
     )
 ]
+for function in (np.tril, np.triu):
+    CALLS[QUICK[function]] = [
+        (x, k) for x in (*arrays(1, *FEW), *arrays(1, *BATCH)) for k in (0, -1, 2, -9, 9)
+    ]
 CALLS[QUICK[np.roll]] = [(*arrays(1, *FEW), *by) for by in ((2, 0), ((3,), (1,)), ((1, 2), (0, 1)))]
 CALLS[neural.erf] = [*CALLS[neural.erf], (np.array([0.3]),)]
 CALLS[neural.prelu] = [(*arrays(1, *shape), arrays(1, 1)[0]) for shape in (FEW, MANY)]

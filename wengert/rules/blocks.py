@@ -12,7 +12,7 @@ import functools
 import sys
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,10 @@ BLOCK = 1 << 15
 """So many numbers are worked on at a time; fewer are left to NumPy."""
 SEVERAL = 1 << 13
 """So many are worth blocks of `ENOUGH` where a formula is elementwise."""
-FEW = 1 << 5
-"""So many are worth machine code there, which is entered without Python; they are a block, too."""
+FEW = 96
+"""So many are worth machine code there, and loading the compiler, which takes a tenth of a second;
+they are the shortest block, which is entered without Python.
+"""
 ENOUGH = 1 << 12
 """So many are worth it where NumPy goes from number to number; they are a block, too."""
 
@@ -43,6 +45,14 @@ def _in_turn(
             out[rows] = result
 
 
+class Rows(NamedTuple):
+    """Arrays as rows of `length` numbers, each of which a function treats alone."""
+
+    length: int
+    shared: tuple[Any, ...]  # the arrays that all rows share, after the others
+    reduces: bool  # whether a row's result is a number, not a row
+
+
 class _Machine:
     """What runs functions as machine code; `compile/__init__.py`, above this, says so.
 
@@ -53,10 +63,11 @@ class _Machine:
     begin at the rows `starts`, in this order. `outs` may overlap with `blocks`: what one block has
     written, those after it read.
 
-    `elements(function, step, arrays, settings, sizes, body, otherwise)` is what computes
+    `elements(function, step, arrays, settings, sizes, body, otherwise, rows)` is what computes
     `function(*arrays, *settings)` of arrays that are in order, of as many numbers as `sizes` holds,
     without asking here; it hands arrays of several shapes to `body`, and few numbers that are not
-    in order, and all else to `otherwise`. None where there is no such code.
+    in order, and all else to `otherwise`. A step is a number, or a row if `rows` are told of. None
+    where there is no such code.
     """
 
     run: Function = staticmethod(lambda *call: None)
@@ -158,6 +169,72 @@ def _block(count: int, least: int) -> tuple[int, range]:
     return (ENOUGH, range(middle, BLOCK)) if count < BLOCK else (BLOCK, range(BLOCK, sys.maxsize))
 
 
+def each_row(
+    function: Function, arrays: int = 1, shared: int = 0, reduces: bool = False
+) -> Function:
+    """`function(*arrays, *shared, *settings)`, which treats each row of the arrays alone.
+
+    It is machine code for plain arrays in order, of one dtype in `EXACT`; the `shared` ones are as
+    long as a row. What comes out is an array of rows, or of a number for each.
+
+    >>> x = np.ones((4, 20), np.float32)
+    >>> each_row(lambda x, axis: np.sum(x, axis=axis), reduces=True)(x, -1)
+    array([20., 20., 20., 20.], dtype=float32)
+    """
+    held = arrays + shared
+    quickly: Function = function
+    seen: set[Any] = set()
+
+    def run(*values: Any) -> Any:
+        return function(*values) if _thread.in_steps or not errors_pass() else quickly(*values)
+
+    def look(*values: Any) -> Any:
+        nonlocal quickly
+        x = values[0]
+        if not fit(x, values[:arrays], values[arrays:held]):
+            return function(*values)
+        length, settings = x.shape[-1], values[held:]
+        step, sizes = _block_of_rows(x.size, length)
+        kind = step, length, x.dtype, *map(repr, settings)
+        if kind in seen or len(seen) > _LIMIT:
+            return function(*values)
+        seen.add(kind)
+        rows = Rows(length, values[arrays:held], reduces)
+        known = MACHINE.elements(
+            function, step, values[:arrays], settings, sizes, function, quickly, rows
+        )
+        quickly = known or quickly
+        return (known or function)(*values)
+
+    def fit(x: Any, rows: Any, others: Any) -> bool:
+        if type(x) is not np.ndarray or x.dtype not in EXACT or not x.ndim or x.size < FEW:
+            return False
+        return (
+            all(type(a) is np.ndarray and a.dtype is x.dtype for a in (*rows, *others))
+            and all(a.flags.c_contiguous for a in (*rows, *others))
+            and all(a.shape == x.shape for a in rows)
+            and all(a.shape == x.shape[-1:] for a in others)
+        )
+
+    quickly = look
+    return run
+
+
+_LIMIT = 16
+"""So many kinds of rows are looked for: those of ever new lengths are not worth compiling."""
+
+
+def _block_of_rows(count: int, length: int) -> tuple[int, range]:
+    """How many rows a block has of an array of so many numbers, and of how many it is the block."""
+    bounds = [FEW, *(max(1, n // length) * length for n in (_SHORT, BLOCK)), sys.maxsize]
+    at = next(k for k in (2, 1, 0) if count >= bounds[k] or not k)
+    return max(1, bounds[at] // length) if at else 1, range(bounds[at], bounds[at + 1])
+
+
+_SHORT = 1 << 8
+"""So many numbers are a block of some rows."""
+
+
 class Steps(np.lib.mixins.NDArrayOperatorsMixin):
     """Stands for every argument of a formula, and counts what is made of it."""
 
@@ -187,20 +264,28 @@ def has_steps(formula: Function, arguments: int) -> bool:
 
 
 def in_rows(formula: Function) -> Function:
-    """A `formula(*arrays, axis)`, `implemented`; its first way: machine code of many rows of the
+    """A `formula(*arrays, axis)`, `implemented`; its first way: machine code of each row of the
     last dimension.
     """
     function = implemented(formula)
+    rows = each_row(formula, formula.__code__.co_argcount - 1)
 
-    def of_many_rows(x: Any, *rest: Any) -> bool:
-        large = type(x) is np.ndarray and x.size >= BLOCK  # few numbers are told at once
-        return large and many_rows(rest[-1], x, *rest[:-1])
+    def of_rows(x: Any, *rest: Any) -> bool:
+        return rest[-1] in (-1, x.ndim - 1) and in_order(x, *rest[:-1])
 
-    @way(function, of_many_rows)
+    @way(function, of_rows)
     def compiled(*call: Any) -> Any:
-        return by_rows(formula, call[0].shape[-1], call[:-1], settings=(-1,))
+        return rows(*[x if x.flags.c_contiguous else x.copy() for x in call[:-1]], -1)
 
     return function
+
+
+def in_order(*arrays: Any) -> bool:
+    """Whether these are plain arrays of several numbers: in order, or worth being put in order."""
+    for x in arrays:
+        if type(x) is not np.ndarray or x.size < (FEW if x.flags.c_contiguous else BLOCK):
+            return False
+    return True
 
 
 def by_elements(function: Function, *arrays: Any, shared: Any = (), settings: Any = ()) -> Any:

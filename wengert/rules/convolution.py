@@ -652,11 +652,28 @@ def bordered(x: Any, before: Sizes, after: Sizes, mode: str) -> Any:
 
 @way(bordered, lambda x, *_: type(x) is np.ndarray)
 def _bordered_in_memory(x: Any, before: Sizes, after: Sizes, mode: str) -> Any:
+    n = len(before)
+    lead, spatial = x.shape[:-n], x.shape[-n:]
+    sizes = tuple([a + s + b for a, s, b in zip(before, spatial, after, strict=True)])
+    if math.prod(sizes) <= _REMEMBERED:
+        places = _places(spatial, before, after, mode)
+        return x.reshape(*lead, math.prod(spatial)).take(places, -1).reshape(*lead, *sizes)
     out, inner = _emptied_border(x.shape, x.dtype, before, after)
     out[inner] = x
     for to, source in _edges(x.shape, before, after, mode):
         out[to] = out[source]
     return out
+
+
+_REMEMBERED = 1 << 14
+"""Of borders around so many numbers it is remembered where each number comes from."""
+
+
+@functools.lru_cache(64)
+def _places(spatial: Sizes, before: Sizes, after: Sizes, mode: str) -> Any:
+    """For each place of an array with its border, which number of the array stands there."""
+    numbers = np.arange(math.prod(spatial)).reshape(spatial)
+    return bordered.body.formula(numbers, before, after, mode).reshape(-1)  # type: ignore[attr-defined]
 
 
 @primitive

@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.dispatch import Function, each, ndarray, writes
 from wengert.dtypes import is_half, is_inexact, is_number
-from wengert.rules.blocks import ENOUGH, FLOATING, HALF, by_elements, many
+from wengert.rules.blocks import ENOUGH, FLOATING, HALF, at_once
 from wengert.rules.rule import RULES
 
 AS_THEY_ARE = frozenset(
@@ -56,13 +56,16 @@ class HalfArray(ndarray):
 def cast(x: Any, dtype: Any) -> Any:
     """`x.astype(dtype)`; many float16 as machine code, since NumPy's goes from number to number."""
     x = _bare(x)
-    if HALF in (x.dtype, dtype) and dtype in FLOATING and many(x, enough=ENOUGH):
-        return by_elements(_astype, x, settings=(np.dtype(dtype),))
+    if HALF in (x.dtype, dtype) and dtype in FLOATING:
+        return _cast(x, np.dtype(dtype))
     return x.astype(dtype)
 
 
 def _astype(x: Any, dtype: Any) -> Any:
     return x.astype(dtype)
+
+
+_cast = at_once(_astype, ENOUGH)
 
 
 def held(x: Any) -> Any:

@@ -18,7 +18,7 @@ from wengert.rules.blocks import ENOUGH, EXACT, by_elements, many
 from wengert.rules.elementwise import FEW, ZERO, at_least, at_most, clip, masked, times
 from wengert.rules.indexing import put_along_axis
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops
-from wengert.rules.reductions import softmax, tops
+from wengert.rules.reductions import log_softmax, softmax
 from wengert.rules.rule import elementwise, general, transposed
 from wengert.rules.ways import INTO, implemented, way
 
@@ -581,11 +581,7 @@ def cross_entropy(x: Any, target: Any, kept: Any) -> Any:
 
     `kept` says which rows count, None that all do; `target` is in range in the others too.
     """
-    z = np.subtract(x, tops(x, 1))
-    at_target = z[np.arange(len(target)), target]
-    np.exp(z, out=z)
-    losses = np.log(np.add.reduce(z, axis=1))
-    losses -= at_target
+    losses = picked(log_softmax(x, 1), target, None, 1)
     if kept is not None:
         losses = np.where(kept, losses, 0)  # infinite or not
     return as_array(np.add.reduce(losses) / _rows(x, target, kept), x.dtype)

@@ -9,8 +9,19 @@ import numpy as np
 
 from wengert.dispatch import errors_pass, primitive
 from wengert.rules import rows
-from wengert.rules.blocks import ENOUGH, by_rows, by_samples, many, rows_and_sums, sum_of_rows
+from wengert.rules.blocks import (
+    BLOCK,
+    FEW,
+    by_rows,
+    by_samples,
+    each_row,
+    in_order,
+    many,
+    rows_and_sums,
+    sum_of_rows,
+)
 from wengert.rules.loops import loopable, loops
+from wengert.rules.reductions import each_variance
 from wengert.rules.rule import general, linear, unbroadcast
 from wengert.rules.ways import implemented, way
 
@@ -27,14 +38,13 @@ def standardize(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     return d * (1 / np.sqrt(np.mean(d * d, axis=axes, keepdims=True) + eps))
 
 
-@way(standardize, lambda x, axes, eps: many(x) and _trailing(x, axes) and _length(x, axes) < x.size)
-def _of_many_rows(x: Any, axes: tuple[int, ...], eps: float) -> Any:
-    return by_rows(standardize, _length(x, axes), [x], settings=((-1,), eps))
-
-
 @way(standardize, lambda x, axes, eps: _trailing(x, axes))
 def _of_rows(x: Any, axes: tuple[int, ...], eps: float) -> Any:
-    return rows.standardize(x, _length(x, axes), eps)
+    return _each_standardized(_rows(x, axes), _LAST, eps).reshape(x.shape)
+
+
+_LAST = (-1,)
+_each_standardized = each_row(standardize.body.formula)  # type: ignore[attr-defined]
 
 
 @way(standardize, lambda x, axes, eps: many(x) and _is_channel(axes, x))
@@ -45,6 +55,23 @@ def _of_channels(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     return standardized.reshape(x.shape)
 
 
+@way(standardize, lambda x, axes, eps: loopable(x) and x.size >= FEW and _is_channel(axes, x))
+def _of_few_channels(x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    return _as_before(_each_standardized(_channel_rows(x), _LAST, eps), x)
+
+
+def _channel_rows(x: Any) -> Any:
+    """Each channel's numbers as a row, beside each other."""
+    rows = x.swapaxes(0, 1).reshape(x.shape[1], x.size // x.shape[1])
+    return np.ascontiguousarray(rows)
+
+
+def _as_before(rows: Any, x: Any) -> Any:
+    """Such rows in the shape of `x`."""
+    shape = x.shape[1], x.shape[0], *x.shape[2:]
+    return np.ascontiguousarray(rows.reshape(shape).swapaxes(0, 1))
+
+
 @way(standardize, lambda x, axes, eps: type(x) is np.ndarray)
 def _of_groups(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     view, n = _grouped(x, axes)
@@ -53,13 +80,13 @@ def _of_groups(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     return y.reshape(x.shape)
 
 
-def _length(x: Any, axes: tuple[int, ...]) -> int:
-    """How many numbers each mean is of, where the axes are the last ones."""
-    return math.prod(x.shape[axes[0] :])
+def _rows(x: Any, axes: tuple[int, ...]) -> Any:
+    """An array as rows of the numbers that each mean is of, where the axes are the last ones."""
+    return x if len(axes) == 1 else x.reshape(-1, math.prod(x.shape[axes[0] :]))
 
 
 def _trailing(x: Any, axes: tuple[int, ...]) -> bool:
-    """Whether the axes are the last ones, in order, of a plain array."""
+    """Whether the axes are the last ones, in order, of a plain array that is in order."""
     return rows.fits(x, -1) and [a % x.ndim for a in axes] == list(range(x.ndim))[-len(axes) :]
 
 
@@ -102,6 +129,12 @@ def moments(x: Any) -> tuple[Any, Any]:
     return np.mean(x, axis=axes), np.var(x, axis=axes)
 
 
+@way(moments, lambda x: FEW <= x.size < BLOCK and loopable(x))
+def _moments_of_rows(x: Any) -> tuple[Any, Any]:
+    rows = _channel_rows(x)
+    return np.add.reduce(rows, -1) / np.asarray(rows.shape[1], x.dtype), each_variance(rows, 0)
+
+
 @way(moments, lambda x: many(x))
 def _moments_compiled(x: Any) -> tuple[Any, Any]:
     view, n = _by_channel(x), x.size // x.shape[1]
@@ -141,20 +174,16 @@ def _through(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
 
 @way(
     _through,
-    lambda g, x, y, axes, eps: many(g, x, y) and _trailing(x, axes) and _length(x, axes) < x.size,
-)
-def _through_many_rows(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
-    return by_rows(_through, _length(x, axes), [g, x, y], settings=((-1,), eps))
-
-
-@way(
-    _through,
     lambda g, x, y, axes, eps: (
         _trailing(x, axes) and rows.fits(g, -1) and rows.fits(y, -1) and g.dtype is x.dtype
     ),
 )
 def _through_rows(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
-    return rows.standardize_pull(g, x, y, _length(x, axes), eps)
+    of_rows = [_rows(a, axes) for a in (g, x, y)]
+    return _each_through(*of_rows, _LAST, eps).reshape(g.shape)
+
+
+_each_through = each_row(_through.formula, 3)  # type: ignore[attr-defined]
 
 
 @way(_through, lambda g, x, y, axes, eps: many(g, x, y) and _is_channel(axes, x))
@@ -165,6 +194,15 @@ def _through_channels(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float)
     of_g, of_gy, of_xy = (np.add.reduce(a, 0)[:, None] / (len(x) * x.shape[2]) for a in sums)
     r = rows.inverse_deviation(of_xy, eps)
     return by_samples(_through_given, [g, y], [r, of_g, of_gy]).reshape(shape)
+
+
+@way(
+    _through,
+    lambda g, x, y, axes, eps: loopable(g, x, y) and x.size >= FEW and _is_channel(axes, x),
+)
+def _through_few_channels(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
+    of_rows = [_channel_rows(a) for a in (g, x, y)]
+    return _as_before(_each_through(*of_rows, _LAST, eps), g)
 
 
 @way(_through, lambda g, x, y, axes, eps: type(g) is type(x) is type(y) is np.ndarray)
@@ -270,10 +308,13 @@ def _last(weight_shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(range(-len(weight_shape), 0))
 
 
-@way(layer_norm, lambda x, weight, bias, eps: many(x))
-def _layer_norm_compiled(x: Any, weight: Any, bias: Any, eps: float) -> Any:
+@way(layer_norm, lambda x, weight, bias, eps: in_order(x))
+def _layer_norm_of_rows(x: Any, weight: Any, bias: Any, eps: float) -> Any:
     shared = [a.reshape(-1) for a in (weight, bias)]
-    return by_rows(layer_norm.body.formula, weight.size, [x], shared, (eps,))  # type: ignore[attr-defined]
+    return _each_layer_norm(_by_columns(x, weight.shape), *shared, eps).reshape(x.shape)
+
+
+_each_layer_norm = each_row(layer_norm.body.formula, 1, 2)  # type: ignore[attr-defined]
 
 
 @implemented
@@ -282,14 +323,18 @@ def _layer_norm_pull(g: Any, x: Any, weight: Any, eps: float) -> Any:
     return _through(g * weight, x, standardize(x, axes, eps), axes, eps)
 
 
-@way(_layer_norm_pull, lambda g, x, weight, eps: many(g, x))
-def _layer_norm_pull_compiled(g: Any, x: Any, weight: Any, eps: float) -> Any:
-    return by_rows(_layer_norm_pull, weight.size, [g, x], [weight.reshape(-1)], (eps,))
+@way(_layer_norm_pull, lambda g, x, weight, eps: in_order(g, x))
+def _layer_norm_pull_of_rows(g: Any, x: Any, weight: Any, eps: float) -> Any:
+    of_rows = [_by_columns(a, weight.shape) for a in (g, x)]
+    return _each_layer_norm_pull(*of_rows, weight.reshape(-1), eps).reshape(g.shape)
+
+
+_each_layer_norm_pull = each_row(_layer_norm_pull.formula, 2, 1)  # type: ignore[attr-defined]
 
 
 @implemented
 def _layer_norm_pull_weight(g: Any, x: Any, weight_shape: tuple[int, ...], eps: float) -> Any:
-    return unbroadcast(g * standardize(x, _last(weight_shape), eps), weight_shape)
+    return _pull_weight(g, standardize(x, _last(weight_shape), eps), weight_shape)
 
 
 @way(_layer_norm_pull_weight, lambda g, x, weight_shape, eps: many(g, x))
@@ -346,7 +391,7 @@ def scaled_channels(x: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def _several_channels(x: Any, weight: Any, bias: Any = None) -> bool:
-    if type(x) is not np.ndarray or x.size < ENOUGH or x.ndim == 2 or not errors_pass():
+    if type(x) is not np.ndarray or x.size < FEW or x.ndim == 2 or not errors_pass():
         return False
     return loopable(x, weight, weight if bias is None else bias)
 

@@ -49,6 +49,32 @@ def by_matrix(x: Any, matrix: Any) -> Any:
     return np.matmul(x, matrix)
 
 
+@primitive
+@implemented
+def cross(a: Any, b: Any) -> Any:
+    """The vector products of three numbers each, in the last dimensions."""
+    one, two = (np.roll(a, -k, -1) * np.roll(b, k - 3, -1) for k in (1, 2))
+    return one - two
+
+
+_NEXT, _BEFORE = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+
+@way(cross, lambda a, b: type(a) is type(b) is np.ndarray)
+def _cross_of_plain(a: Any, b: Any) -> Any:
+    one = a.take(_NEXT, -1) * b.take(_BEFORE, -1)
+    one -= a.take(_BEFORE, -1) * b.take(_NEXT, -1)
+    return one
+
+
+linear(
+    cross,
+    lambda g, a_shape, b: unbroadcast(cross(b, g), a_shape),
+    lambda g, a, b_shape: unbroadcast(cross(g, a), b_shape),
+    name="LinalgCross",
+)
+
+
 def _matmul_pull_a(g: Any, a_shape: tuple[int, ...], b: Any) -> Any:
     if len(a_shape) >= 2 and len(b.shape) == 2:
         return by_matrix(g, swap(b))

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.dispatch import Function
 from wengert.rules import fft, linalg  # noqa: F401  (their functions have ways)
-from wengert.rules.blocks import ENOUGH, EXACT, FLOATING, at_once, by_elements
+from wengert.rules.blocks import BLOCK, ENOUGH, EXACT, FLOATING, at_once, by_elements, each_row
 from wengert.rules.indexing import getitem, select, slices
 from wengert.rules.products import by_matrix
 from wengert.rules.reductions import count, prod
@@ -28,9 +28,34 @@ _add: Function = np.add.reduce
 
 def total(a: Any, axis: Any, keepdims: Any) -> Any:
     """np.sum, of a dtype in `EXACT`."""
+    if a.size >= ENOUGH and a.flags.c_contiguous:  # NumPy begins anew for each row
+        if axis is None:
+            if a.size >= BLOCK and not keepdims:
+                return _total_of_many(a)
+        elif axis in (-1, a.ndim - 1):
+            return _kept(_each_sum(a, -1), keepdims)
     if axis is None and not keepdims:
         return _add(a, None, None, np.empty((), a.dtype))  # no scalar to be made an array
     return _add(a, axis=axis, keepdims=keepdims)
+
+
+_each_sum = each_row(np.sum, reduces=True)
+_each_max, _each_min = each_row(np.max, reduces=True), each_row(np.min, reduces=True)
+
+
+def _kept(reduced: Any, keepdims: Any) -> Any:
+    return reduced[..., None] if keepdims else reduced
+
+
+_PARTS = 1 << 10
+
+
+def _total_of_many(a: Any) -> Any:
+    """Sums of parts, and their sum."""
+    whole, numbers = a.size // _PARTS, a.reshape(-1)
+    sums = _each_sum(numbers[: whole * _PARTS].reshape(whole, _PARTS), -1)
+    rest = _add(numbers[whole * _PARTS :], None)
+    return np.add(_add(sums, None), rest, np.empty((), a.dtype))
 
 
 def _sum(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
@@ -41,9 +66,9 @@ def _sum(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
 
 def average(a: Any, axis: Any, keepdims: Any) -> Any:
     """np.mean, of one number at least and a dtype in `EXACT`."""
-    if axis is None and not keepdims:
+    if axis is None and not keepdims and a.size < BLOCK:
         return np.array(_add(a, None) / a.size, a.dtype)
-    return _add(a, axis=axis, keepdims=keepdims) / count(a.shape, axis)
+    return total(a, axis, keepdims) / np.asarray(count(a.shape, axis), a.dtype)
 
 
 def _mean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
@@ -52,11 +77,26 @@ def _mean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     return np.mean(a, axis=axis, keepdims=keepdims)
 
 
+def _along_rows(a: Any, axis: Any) -> bool:
+    """Whether many numbers are reduced along the last dimension."""
+    return (
+        a.size >= ENOUGH
+        and type(axis) is int
+        and axis in (-1, a.ndim - 1)
+        and a.dtype in EXACT
+        and a.flags.c_contiguous
+    )
+
+
 def _max(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    if _along_rows(a, axis):
+        return _kept(_each_max(a, -1), keepdims)
     return np.maximum.reduce(a, axis=axis, keepdims=keepdims)
 
 
 def _min(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    if _along_rows(a, axis):
+        return _kept(_each_min(a, -1), keepdims)
     return np.minimum.reduce(a, axis=axis, keepdims=keepdims)
 
 
@@ -117,17 +157,25 @@ def _power(a: Any, b: Any) -> Any:
     return np.power(a, b)
 
 
+def _reciprocal(a: Any) -> Any:
+    """np.reciprocal; of many numbers a division by NumPy takes half its time."""
+    return np.divide(ONE[a.dtype], a) if a.dtype in ONE else np.reciprocal(a)
+
+
+ONE = {dtype: np.ones((), dtype) for dtype in EXACT}
+
 PRODUCTS: dict[float, Function] = {
     2: np.square,
     3: lambda a: np.square(a) * a,
     4: lambda a: np.square(np.square(a)),
-    -1: np.reciprocal,
-    -2: lambda a: np.reciprocal(np.square(a)),
+    -1: _reciprocal,
+    -2: lambda a: _reciprocal(np.square(a)),
     0.5: np.sqrt,
 }
 
 QUICK |= {
     np.power: _power,
+    np.reciprocal: _reciprocal,
     np.sum: _sum,
     np.mean: _mean,
     np.max: _max,

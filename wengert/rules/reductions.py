@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import Function, errors_pass, primitive, quietly
-from wengert.rules import rows
-from wengert.rules.blocks import BLOCK, ENOUGH, EXACT, by_rows, by_samples, in_rows, many, many_rows
+from wengert.rules import blocks
+from wengert.rules.blocks import (
+    BLOCK,
+    ENOUGH,
+    EXACT,
+    by_rows,
+    each_row,
+    in_rows,
+    many,
+    many_rows,
+)
 from wengert.rules.elementwise import FEW, exponential_share
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops
 from wengert.rules.rule import general, linear
@@ -117,25 +126,22 @@ def prod(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     return _multiplied(a, axis=axis, keepdims=bool(keepdims))
 
 
-@way(prod, _along_many_rows)
-def _prod_compiled(a: Any, axis: int, keepdims: Any = False) -> Any:
-    return _reduced_rows(np.prod, a, keepdims, (1,))
+@way(prod, lambda a, axis=None, keepdims=False: a.size >= ENOUGH and _of_rows(a, axis))
+def _prod_of_rows(a: Any, axis: int, keepdims: Any = False) -> Any:
+    return _each_product(a, -1)[_KEPT] if keepdims else _each_product(a, -1)
+
+
+_each_product = each_row(np.prod, reduces=True)
 
 
 @way(prod, lambda a, axis=None, keepdims=False: axis is None and many(a, enough=ENOUGH))
-def _prod_by_columns(a: Any, axis: None = None, keepdims: Any = False) -> Any:
-    """Columns side by side: a running product waits for each of its steps."""
-    columns, numbers = 256, np.ravel(a)
-    whole = numbers.size // columns * columns
-    parts = np.multiply.reduce(numbers[:whole].reshape(-1, columns), 0)
-    product = np.multiply.reduce(parts) * np.multiply.reduce(numbers[whole:])
+def _prod_of_parts(a: Any, axis: None = None, keepdims: Any = False) -> Any:
+    """Products of parts, side by side: a running product waits for each of its steps."""
+    part, numbers = 1 << 10, np.ravel(a)
+    whole = numbers.size // part
+    parts = _each_product(numbers[: whole * part].reshape(whole, part), -1)
+    product = _multiplied(parts) * _multiplied(numbers[whole * part :])
     return np.reshape(product, (1,) * (a.ndim if keepdims else 0))
-
-
-def _reduced_rows(function: Any, a: Any, keepdims: bool, settings: tuple[Any, ...]) -> Any:
-    """What a function of rows makes of each row, along the last dimension."""
-    reduced = by_samples(function, [a.reshape(-1, a.shape[-1])], settings=settings)
-    return reduced.reshape(*a.shape[:-1], *(1,) * bool(keepdims))
 
 
 @implemented
@@ -167,14 +173,20 @@ def variance(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> 
     return np.sum(square, axis=axis, keepdims=keepdims) / (count(x.shape, axis) - correction)
 
 
-def _in_many_rows(x: Any, axis: Any, *_: Any, **__: Any) -> bool:
-    axis = axes_of(axis)
-    return len(axis) == 1 and type(axis[0]) is int and many_rows(axis[0], x)
+def _of_rows(x: Any, axis: Any, *_: Any, **__: Any) -> bool:
+    axis = axis[0] if type(axis) is tuple and len(axis) == 1 else axis
+    if type(axis) is not int or type(x) is not np.ndarray or axis not in (-1, x.ndim - 1):
+        return False
+    return x.size >= blocks.FEW and x.flags.c_contiguous
 
 
-@way(variance, _in_many_rows)
-def _variance_compiled(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
-    return _reduced_rows(variance.body.formula, x, keepdims, ((1,), correction))  # type: ignore[attr-defined]
+@way(variance, _of_rows)
+def _variance_of_rows(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
+    return each_variance(x, correction)[_KEPT] if keepdims else each_variance(x, correction)
+
+
+each_variance = each_row(lambda x, n: variance.body.formula(x, -1, n), reduces=True)  # type: ignore[attr-defined]
+_KEPT = ..., None
 
 
 @way(variance, lambda x, *_, **__: loopable(x) and x.ndim > 0)
@@ -205,6 +217,51 @@ general(
         )
     },
     name="Var",
+    axes=("axis",),
+)
+
+# ---- lengths -------------------------------------------------------------------------------
+#
+# A primitive for speed, too. At 0 the gradient is 0: the subgradient of least norm.
+
+
+@primitive
+@implemented
+def length(x: Any, axis: Any, keepdims: bool = False) -> Any:
+    """sqrt(sum x^2) of real numbers."""
+    return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
+
+
+_each_length = each_row(lambda x: np.sqrt(np.sum(x * x, axis=-1)), reduces=True)
+
+
+@way(length, _of_rows)
+def _length_of_rows(x: Any, axis: Any, keepdims: bool = False) -> Any:
+    return _each_length(x)[_KEPT] if keepdims else _each_length(x)
+
+
+@way(length, lambda x, axis, keepdims=False: axis is None and not keepdims and loopable(x))
+def _length_of_all(x: Any, axis: None, keepdims: bool = False) -> Any:
+    numbers = x.reshape(-1)
+    return np.sqrt(numbers.dot(numbers), np.empty((), x.dtype))
+
+
+def _inverse(y: Any) -> Any:
+    """1 / y, and 0 where y is 0."""
+    return np.where(y == 0, 0, 1 / np.where(y == 0, 1, y))
+
+
+general(
+    length,
+    reverse={
+        "x": lambda g, x, y, axis, keepdims: expand(g * _inverse(y), x.shape, axis, keepdims) * x
+    },
+    forward={
+        "x": lambda t, x, y, axis, keepdims: (
+            np.sum(t * x, axis=axis, keepdims=keepdims) * _inverse(y)
+        )
+    },
+    name="LinalgVectorNorm",
     axes=("axis",),
 )
 
@@ -507,11 +564,6 @@ def softmax(x: Any, axis: int) -> Any:
     return e
 
 
-@way(softmax, lambda x, axis: x.size > FEW and rows.fits(x, axis))
-def _softmax_by_products(x: Any, axis: int) -> Any:
-    return rows.softmax(x)
-
-
 @primitive
 @in_rows
 def log_softmax(x: Any, axis: int) -> Any:
@@ -528,14 +580,6 @@ def _total(t: Any, axis: Any) -> Any:
 @in_rows
 def _softmax_pull(g: Any, y: Any, axis: int) -> Any:
     return y * (g - _total(g * y, axis))
-
-
-@way(
-    _softmax_pull,
-    lambda g, y, axis: rows.fits(y, axis) and rows.fits(g, axis) and g.dtype is y.dtype,
-)
-def _softmax_pull_by_products(g: Any, y: Any, axis: int) -> Any:
-    return rows.softmax_pull(g, y)
 
 
 def _weights(x: Any, y: Any, axis: Any, keepdims: bool) -> Any:

@@ -71,6 +71,46 @@ linear(np.rot90, lambda g, k, axes: np.rot90(g, -k, axes), view=True)
 # Of a vector NumPy makes a matrix with equal rows.
 linear(np.tril, lambda g, m_shape, k: unbroadcast(np.tril(g, k), m_shape))
 linear(np.triu, lambda g, m_shape, k: unbroadcast(np.triu(g, k), m_shape))
+
+
+def _are_matrices(m: Any, k: int = 0) -> bool:
+    return loopable(m) and m.ndim > 1 and m.size > 0
+
+
+@way(np.tril, _are_matrices)
+def _lower_by_loops(m: Any, k: int = 0) -> Any:
+    return _triangle(m, k + 1, True)
+
+
+@way(np.triu, _are_matrices)
+def _upper_by_loops(m: Any, k: int = 0) -> Any:
+    return _triangle(m, k, False)
+
+
+def _triangle(m: Any, k: int, lower: bool) -> Any:
+    out = np.empty(m.shape, m.dtype)
+    shape = -1, *m.shape[-2:]
+    _copy_triangle(m.reshape(shape), int(k), lower, out.reshape(shape))
+    return out
+
+
+@exact_loops
+def _copy_triangle(x, k, lower, out):
+    """What stands before column `k` of the first row, further by one in each row; or the rest."""
+    count, n, columns = x.shape
+    for i in range(count):
+        for j in range(n):
+            cut = j + k
+            if cut < 0:
+                cut = 0
+            if cut > columns:
+                cut = columns
+            for c in range(cut):
+                out[i, j, c] = x[i, j, c] if lower else x.dtype.type(0)
+            for c in range(cut, columns):
+                out[i, j, c] = x.dtype.type(0) if lower else x[i, j, c]
+
+
 linear(np.ravel, lambda g, a_shape: np.reshape(g, a_shape), name="View", view=True)
 linear(np.tile, lambda g, A_shape, reps: _untile(g, A_shape, reps), name="Repeat")
 

@@ -26,7 +26,7 @@ from wengert.nn.functional.shared import (
 )
 from wengert.rules import convolution
 from wengert.rules import normalization as rules
-from wengert.rules.blocks import many
+from wengert.rules.loops import loopable
 from wengert.tensor import Tensor, wrap
 
 # ---- dropout -------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def layer_norm(
     """(x - mean) / sqrt(var + eps) over the last dimensions, then weight and bias."""
     axes = _normalized_axes(input, normalized_shape, weight, bias)
     weight, bias = _in_dtype_of(input, "layer_norm", weight, bias)
-    if weight is not None and bias is not None and many(input._array):
+    if weight is not None and bias is not None and loopable(input._array):
         return apply(rules.layer_norm, input, weight, bias, eps)
     return _scaled(apply(rules.standardize, input, axes, eps), weight, bias)
 
