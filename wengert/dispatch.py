@@ -172,8 +172,11 @@ def require(holds: Any, error: Function, *args: Any) -> None:
 
     >>> require(np.array([1, 2]) > 0, ValueError, "not positive")
     """
-    if not np.all(holds):
+    if not (_all(holds, None) if type(holds) is ndarray else np.all(holds)):
         raise error(*args)
+
+
+_all: Function = np.logical_and.reduce
 
 
 class Unforeseen(Exception):

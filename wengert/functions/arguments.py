@@ -232,7 +232,7 @@ def _tensor(x: Any, function: Function, place: int) -> Tensor:
 
 def constant(array: Any) -> Tensor:
     """A result outside the graph: indices, counts, truth values."""
-    return creation.finish(settle(array))
+    return creation.finish(array if type(array) is np.ndarray else settle(array))
 
 
 # ---- dimensions ----------------------------------------------------------------------------

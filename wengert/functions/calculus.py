@@ -32,9 +32,9 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     >>> wg.diff(wg.tensor([1, 4, 9, 16]), n=2)
     tensor([2, 2])
     """
-    if not input.ndim:
+    if not input._array.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     if n == 0:

@@ -151,7 +151,7 @@ _FEW = 1 << 12
 """So few pairs are compared one by one; of more, NumPy's isin sorts."""
 
 
-def _truth(function: Function, name: str, doc: str) -> Function:
+def _truth(function: Function, reduce: Function, name: str, doc: str) -> Function:
     def apply(
         input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **names: Any
     ) -> Tensor:
@@ -162,16 +162,28 @@ def _truth(function: Function, name: str, doc: str) -> Function:
             raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(names))!r}")
         input = tensor_of(input)
         none = isinstance(dim, (tuple, list)) and not dim  # asks of each element, unlike a sum
-        axis = () if none else some_dims(dim, input.ndim)
-        result = function(input._array, axis=axis, keepdims=keepdim)
+        axis = () if none else some_dims(dim, input._array.ndim)
+        array = input._array
+        find = reduce if type(array) is np.ndarray else function  # without what NumPy has around it
+        result = find(array, axis=axis, keepdims=keepdim)
         # uint8 was the type of masks once: it stays.
         return constant(result.astype(input.dtype) if input.dtype == dtypes.uint8 else result)
 
     return told(called(apply, name, doc))
 
 
-all = _truth(np.all, "all", "Whether all elements are nonzero, over all or some dimensions.")
-any = _truth(np.any, "any", "Whether any element is nonzero, over all or some dimensions.")
+all = _truth(
+    np.all,
+    np.logical_and.reduce,
+    "all",
+    "Whether all elements are nonzero, over all or some dimensions.",
+)
+any = _truth(
+    np.any,
+    np.logical_or.reduce,
+    "any",
+    "Whether any element is nonzero, over all or some dimensions.",
+)
 
 
 def is_nonzero(input: Any) -> bool:

@@ -36,7 +36,7 @@ _detached.__name__ = "detach"
 
 def _sliced(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
     input = tensor_of(input)
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     return input[(slice(None),) * axis + (slice(start, end, step),)]
 
 

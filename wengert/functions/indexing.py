@@ -546,13 +546,13 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Tensor:
         )
     if dim is None:
         return input.reshape(-1)[indices.reshape(-1)]
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     if indices.ndim != input.ndim:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, "
             f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
-    n, places = input.shape[axis], indices._array.astype(np.int64)
+    n, places = input._array.shape[axis], indices._array.astype(np.int64)
     indices = constant(np.where(places < 0, places + n, places))
     if indices._array.shape == input._array.shape:
         return _gathered(input, axis, indices)
@@ -571,7 +571,7 @@ def index_select(input: Any, dim: int, index: Any) -> Tensor:
     axis, places = check_index("index_select", input, dim, index, IndexError)
     if places.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
-    if not input.ndim:
+    if not input._array.ndim:
         return _get(input.reshape(1), np.atleast_1d(places)).reshape(())
     return _get(input, (_FULL,) * axis + (np.atleast_1d(places),))
 

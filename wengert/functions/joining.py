@@ -242,7 +242,7 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
     input = tensor_of(input)
     axis = _splittable(input, dim)
     pieces = tuple(operator.index(n) for n in split_sizes)
-    if sum(pieces) != input.shape[axis]:
+    if sum(pieces) != input._array.shape[axis]:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {input.shape[axis]} (input "
             f"tensor's size at dimension {axis}), but got split_sizes={list(pieces)}"
@@ -256,7 +256,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     axis = _splittable(input, dim)
-    n = input.shape[axis]
+    n = input._array.shape[axis]
     if n == 0:
         return _split(input, (0,) * chunks, axis)
     return _split(input, _equal_pieces(n, -(-n // chunks)), axis)
@@ -305,10 +305,10 @@ def _split_evenly(name: str, input: Any, sections: Any, axis: int) -> tuple[Tens
             f"torch.{name} requires a tensor with at least {_LEAST[name]} dimension, but got a "
             f"tensor with {input.ndim} dimensions!"
         )
-    if isinstance(sections, int) and (sections <= 0 or input.shape[axis] % sections):
+    if isinstance(sections, int) and (sections <= 0 or input._array.shape[axis] % sections):
         raise RuntimeError(
             f"torch.{name} attempted to split along dimension {axis}, but the size of the "
-            f"dimension {input.shape[axis]} is not divisible by the split_size {sections}!"
+            f"dimension {input._array.shape[axis]} is not divisible by the split_size {sections}!"
         )
     return tensor_split(input, sections, axis)
 
@@ -321,9 +321,9 @@ def unbind(input: Any, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor
             raise TypeError("unbind() got dim= and axis=, which are one argument")
         dim = axis
     input = tensor_of(input)
-    if not input.ndim:
+    if not input._array.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return _unbind(input, one_dim(dim, input.ndim))
+    return _unbind(input, one_dim(dim, input._array.ndim))
 
 
 @takes_names

@@ -405,7 +405,7 @@ def _normalised(record: Function, name: str, input: Any, dim: int | None, dtype:
         input = cast(input, dtypes.stated(dtype))
     if not dtypes.is_floating(input.dtype):
         raise _undefined(name, input)
-    dim = one_dim(dim, input.ndim)
+    dim = one_dim(dim, input._array.ndim)
     if input.ndim == 0:
         return record(input.reshape(1), 0).reshape(())
     if not input._array.size:

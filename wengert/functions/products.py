@@ -243,6 +243,8 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[axis]} and "
             f"{other.shape[axis]}"
         )
+    if axis == input.ndim - 1:
+        return _cross(input, other)
     return numpy.cross(input, other, axis=axis)
 
 
@@ -296,7 +298,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
     return apart.norm(p, -1) if p else apart.abs().sign().sum(-1)  # of a NaN it is NaN here
 
 
-_distances = recorder(rules.distances)
+_distances, _cross = recorder(rules.distances), recorder(rules.cross)
 
 
 # ---- einsum --------------------------------------------------------------------------------

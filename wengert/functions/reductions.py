@@ -17,7 +17,7 @@ from wengert.autograd.operands import cast
 from wengert.autograd.out import in_dtype_of_out
 from wengert.autograd.record import recorder, usually
 from wengert.autograd.settings import refuses
-from wengert.dispatch import as_array, called, known
+from wengert.dispatch import as_array, called, known, quietly
 from wengert.functions import elementary, results
 from wengert.functions.arguments import (
     Dim,
@@ -48,7 +48,7 @@ _cumsum, _cumprod = recorder(np.cumsum), recorder(np.cumprod)
 _logcumsumexp = recorder(rules.logcumsumexp)
 _logsumexp = recorder(rules.logsumexp)
 _pick, _pick_along = recorder(indexing_rules.pick), recorder(np.take_along_axis)
-_variance = recorder(rules.variance)
+_variance, _length = recorder(rules.variance), recorder(rules.length)
 
 # ---- sums ----------------------------------------------------------------------------------
 
@@ -61,12 +61,13 @@ def _reduces_one_or_all(input: Any, dim: Any, dtype: Any, out: Any, names: Any) 
         and (
             dim is None
             or (type(dim) is int and 0 <= dim + (dim < 0) * input._array.ndim < input._array.ndim)
+            or (type(dim) is tuple and dim == tuple(range(input._array.ndim)))
         )
     )
 
 
 def _with_axis(input: Any, dim: Any, keepdim: bool) -> tuple[Any, int | None, bool]:
-    return input, dim if dim is None else dim % input._array.ndim, keepdim
+    return input, dim % input._array.ndim if type(dim) is int else None, keepdim
 
 
 def _accumulated(input: Any, dtype: Any) -> Tensor:
@@ -105,7 +106,7 @@ def sum(
     if names:
         dim, keepdim = numpy_names(dim, keepdim, names, "sum")
     input = _accumulated(input, dtype)
-    return _sum(input, dim if dim is None else some_dims(dim, input.ndim), keepdim)
+    return _sum(input, dim if dim is None else some_dims(dim, input._array.ndim), keepdim)
 
 
 @usually(
@@ -139,7 +140,7 @@ def mean(
         )
     if not input._array.size:
         return sum(input, dim, keepdim) * math.nan
-    return _mean(input, dim if dim is None else some_dims(dim, input.ndim), keepdim)
+    return _mean(input, dim if dim is None else some_dims(dim, input._array.ndim), keepdim)
 
 
 @takes_out
@@ -147,8 +148,8 @@ def mean(
 def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product over all elements, or along one dimension."""
     input = _accumulated(input, dtype)
-    axis = some_dims(dim, input.ndim)
-    if not input.ndim:
+    axis = some_dims(dim, input._array.ndim)
+    if not input._array.ndim:
         return input.clone()
     if input.dtype == dtypes.bool:
         return constant(np.all(input._array, axis=axis, keepdims=keepdim))
@@ -161,11 +162,13 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of the elements that are not NaN."""
     if known(input._array) and input._array.dtype in EXACT:
-        with np.errstate(invalid="ignore"):  # inf - inf, of which the sum tells
-            total = sum(input, dim, keepdim, dtype=dtype)
-        if not np.isnan(total._array).any():
+        total = _sum_quietly(input, dim, keepdim, dtype=dtype)
+        if not np.logical_or.reduce(np.isnan(total._array), None):
             return total
     return sum(_without_nan(input), dim, keepdim, dtype=dtype)
+
+
+_sum_quietly = quietly(sum)  # inf - inf, of which the sum tells
 
 
 @of_tensors(1, takes_out=True)
@@ -185,7 +188,7 @@ def logsumexp(input: Any, dim: Dim, keepdim: bool = False) -> Tensor:
     """log(sum(exp(x))) over some dimensions, without overflow."""
     if not dtypes.is_inexact(input.dtype):
         input = cast(input, dtypes.get_default_dtype())
-    axis = some_dims(dim, input.ndim)
+    axis = some_dims(dim, input._array.ndim)
     if axis is None:
         axis = tuple(range(input.ndim))
     if not input._array.size:
@@ -295,7 +298,7 @@ def root(square: Tensor) -> Tensor:
 
 def _flat_at_zero(function: Any, x: Tensor, value: float = 0.0) -> Tensor:
     """A function of x >= 0 with a value at 0 where its derivative counts as 0."""
-    if known(x._array) and x._array.all():
+    if known(x._array) and np.logical_and.reduce(x._array, None):
         return function(x)
     zero = constant(x._array == 0)
     one = wrap(np.ones((), x.dtype))
@@ -355,9 +358,11 @@ def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -
         raise RuntimeError(f"norm(): Order {p} not supported. Use 'fro', 'nuc' or a number.")
     if dtypes.is_half(input.dtype):  # its squares and powers may overflow
         return cast(vector_norm(cast(input, dtypes.float32), p, dim, keepdim), input.dtype)
-    axis = some_dims(dim, input.ndim)
+    axis = some_dims(dim, input._array.ndim)
     if p == 2:
-        return root(_sum(real_square(input), axis, keepdim))
+        if input._array.dtype.kind == "c":
+            return root(_sum(real_square(input), axis, keepdim))
+        return _length(input, axis, keepdim)
     size = input.abs()
     if p == math.inf:
         return _amax(size, axis, keepdim)
@@ -393,7 +398,7 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Tensor:
         raise RuntimeError(
             f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
         )
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     size = vector_norm(input, p, [d for d in range(input.ndim) if d != axis], True)
     # PyTorch adds 1e-7 to the norm, so that nothing ends just above the bound.
     scale: Any = maxnorm / (size + 1e-7)
@@ -443,19 +448,22 @@ def _refuse_empty(input: Tensor, name: str, error: Any = RuntimeError) -> None:
 
 
 def _found(find: Any, input: Tensor, dim: Any, name: str) -> Any:
-    axis = one_dim(dim, input.ndim)
-    if not input.ndim:
+    axis = one_dim(dim, input._array.ndim)
+    if not input._array.ndim:
         return np.zeros((), np.int64)
     if input._array.shape[axis] == 0:
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
-    return find(input._array, axis=axis, keepdims=True)
+    array = input._array
+    if type(array) is np.ndarray:  # without what NumPy has around it
+        return getattr(array, find.__name__)(axis, keepdims=True)
+    return find(array, axis=axis, keepdims=True)
 
 
 def picked(result: Any, input: Tensor, indices: Any, dim: Any, keepdim: bool) -> Any:
     """The named pair (values, indices); `indices` keep the dimension."""
-    if not input.ndim:
+    if not input._array.ndim:
         return result(input.clone(), constant(indices))
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     if keepdim:
         return result(_pick_along(input, indices, axis), constant(indices))
     indices = np.squeeze(indices, axis)
@@ -496,7 +504,7 @@ def _all_dims_extremum(full: Any, name: str, doc: str) -> Any:
             return into(out, extreme, (input, dim, keepdim), names)
         dim, keepdim = numpy_names(dim, keepdim, names, name)
         input = ordered(input, name)
-        axis = some_dims(dim, input.ndim)
+        axis = some_dims(dim, input._array.ndim)
         if axis is None:
             _refuse_empty(input, name)
         elif not input._array.size and (0 in [input.shape[a] for a in np.atleast_1d(axis)]):
@@ -535,7 +543,7 @@ def _arg(find: Any, name: str, doc: str) -> Any:
             return constant(np.reshape(places, (1,) * input.ndim) if keepdim else places)
         indices = _found(find, input, dim, name)
         if not keepdim and input.ndim:
-            indices = np.squeeze(indices, one_dim(dim, input.ndim))
+            indices = np.squeeze(indices, one_dim(dim, input._array.ndim))
         return constant(indices)
 
     return told(called(arg, name, doc))
@@ -558,7 +566,7 @@ def count_nonzero(input: Any, dim: Dim = None) -> Tensor:
     """How many elements are not zero."""
     input = tensor_of(input)
     return constant(
-        as_array(np.count_nonzero(input._array, axis=some_dims(dim, input.ndim)), np.int64)
+        as_array(np.count_nonzero(input._array, axis=some_dims(dim, input._array.ndim)), np.int64)
     )
 
 
@@ -570,7 +578,7 @@ def count_nonzero(input: Any, dim: Dim = None) -> Tensor:
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Tensor:
     """Running sums along `dim`."""
     input = _accumulated(input, dtype)
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     return _cumsum(input, axis) if input.ndim else input.clone()
 
 
@@ -579,7 +587,7 @@ def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Tensor:
 def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Tensor:
     """Running products along `dim`."""
     input = _accumulated(input, dtype)
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     if not input.ndim or not input._array.size:
         return input.clone()
     return _cumprod(input, axis)
@@ -589,7 +597,7 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Tensor:
 @refuses(input="biu")
 def logcumsumexp(input: Any, dim: int) -> Tensor:
     """log of the running sums of exp(x) along `dim`, without overflow."""
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     if not input.ndim or not input._array.size:
         return input.clone()
     if input.dtype.kind == "c":
@@ -602,8 +610,8 @@ def _running_extremum(extremum: Any, result: Any, name: str, doc: str) -> Any:
     @takes_out
     def running(input: Any, dim: int) -> Any:
         input = ordered(input, name)
-        axis = one_dim(dim, input.ndim)
-        if not input.ndim:
+        axis = one_dim(dim, input._array.ndim)
+        if not input._array.ndim:
             return result(input.clone(), constant(np.zeros((), np.int64)))
         if not input._array.size:
             return result(input.clone(), constant(np.zeros(input.shape, np.int64)))

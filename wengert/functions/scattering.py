@@ -74,7 +74,7 @@ def _lifted(
     scatter: Any, input: Tensor, dim: int, index: Any, src: Any, *rest: Any, **named: Any
 ) -> Tensor:
     """A scatter into a number, as one into a vector of one element."""
-    one_dim(dim, input.ndim)
+    one_dim(dim, input._array.ndim)
     src = src.reshape(1) if isinstance(src, Tensor) and not src.ndim else src
     places = np.atleast_1d(array_of(index))
     return scatter(input.reshape(1), 0, places, src, *rest, **named).reshape(())
@@ -94,7 +94,7 @@ def scatter(
     instead.
     """
     src = value if src is None else src
-    if not input.ndim:
+    if not input._array.ndim:
         return _lifted(scatter, input, dim, index, src, reduce=reduce)
     axis, places = check_index("scatter", input, dim, index)
     if reduce is not None:
@@ -112,7 +112,7 @@ def scatter(
 @of_tensors(1, takes_out=True)
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Tensor:
     """`out[index[i][j]][j] += src[i][j]` for dim 0: `gather` transposed, added to `input`."""
-    if not input.ndim:
+    if not input._array.ndim:
         return _lifted(scatter_add, input, dim, index, src)
     axis, places = check_index("scatter_add", input, dim, index)
     return input + _scatter_add(
@@ -132,7 +132,7 @@ def scatter_reduce(
     With `include_self=False` the old value takes no part where anything arrives. Equal extrema
     share the gradient.
     """
-    if not input.ndim:
+    if not input._array.ndim:
         return _lifted(scatter_reduce, input, dim, index, src, reduce, include_self=include_self)
     if reduce not in (_SUM, _MEAN, _PROD, _AMAX, _AMIN):
         raise RuntimeError(
@@ -261,7 +261,7 @@ def _rows(axis: int, places: Any) -> tuple[Any, ...]:
 @of_tensors(1, takes_out=True)
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: complex = 1) -> Tensor:
     """`input` with alpha times the slices of `source` added at the slices that `index` names."""
-    if not input.ndim:
+    if not input._array.ndim:
         return _lifted(index_add, input, dim, index, source, alpha=alpha)
     axis, places = check_index("index_add", input, dim, index)
     if source.dtype != input.dtype:
@@ -284,7 +284,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: complex =
 @of_tensors(1, takes_out=True)
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Tensor:
     """`input` with the slices that `index` names replaced by those of `source`."""
-    if not input.ndim:
+    if not input._array.ndim:
         return _lifted(index_copy, input, dim, index, source)
     one_dtype("index_copy", (input, source))
     axis, places = check_index("index_copy", input, dim, index)
@@ -294,7 +294,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Tensor:
 @of_tensors(1)
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Tensor:
     """`input` with the slices that `index` names filled with a number."""
-    if not input.ndim:
+    if not input._array.ndim:
         return _lifted(lambda x, d, i, _: index_fill(x, d, i, value), input, dim, index, value)
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
@@ -303,7 +303,7 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Tensor:
         )
     axis, places = check_index("index_fill", input, dim, index)
     # By a mask: a slice that is named twice is filled once, and counts once for the gradient.
-    every = np.arange(input.shape[axis])
+    every = np.arange(input._array.shape[axis])
     named = (every[:, None] == np.reshape(places, (1, -1))).any(1)
     mask = np.reshape(named, [-1 if d == axis else 1 for d in range(input.ndim)])
     return _where(constant(mask), value_for(value, input), input)
@@ -316,7 +316,7 @@ def index_reduce(
     """Slices of `source` combined into the slices that `index` names: "prod", "mean", "amax",
     "amin".
     """
-    if not input.ndim:
+    if not input._array.ndim:
         return _lifted(index_reduce, input, dim, index, source, reduce, include_self=include_self)
     axis, places = check_index("index_reduce", input, dim, index)
     places = np.reshape(places, [-1 if d == axis else 1 for d in range(input.ndim)])
@@ -389,7 +389,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Tensor
 @of_tensors(2)
 def select_scatter(input: Any, src: Any, dim: int, index: int) -> Tensor:
     """`input` with one slice along `dim` replaced."""
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     return _put(input, (_FULL,) * axis + (index,), value_for(src, input))
 
 
@@ -398,7 +398,7 @@ def slice_scatter(
     input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Tensor:
     """`input` with a range of slices along `dim` replaced."""
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     if step < 1:
         raise RuntimeError(f"slice step must be positive, got {step}")
     return _put(

@@ -44,6 +44,7 @@ _alias, _copy = recorder(rules.alias), recorder(rules.copy)
 _repeat_interleave, _as_strided = recorder(rules.repeat_interleave), recorder(rules.as_strided)
 _concatenate, _stack = recorder(np.concatenate), recorder(np.stack)
 _select, _slices = recorder(select_rule), recorder(slices_rule)
+_windows = recorder(rules.windows)
 
 # ---- one shape for another -----------------------------------------------------------------
 
@@ -150,10 +151,10 @@ def ravel(input: Any) -> Tensor:
 @of_tensors(1)
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` as one."""
-    start, end = one_dim(start_dim, input.ndim), one_dim(end_dim, input.ndim)
+    start, end = one_dim(start_dim, input._array.ndim), one_dim(end_dim, input._array.ndim)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
-    if not input.ndim:
+    if not input._array.ndim:
         return reshape(input, 1)
     if start == end:
         return input
@@ -164,14 +165,14 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 @of_tensors(1)
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dimension as several."""
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     if -1 in sizes:
         known = -math.prod(sizes)
-        sizes = [input.shape[axis] // known if s == -1 else s for s in sizes]
-    if math.prod(sizes) != input.shape[axis]:
+        sizes = [input._array.shape[axis] // known if s == -1 else s for s in sizes]
+    if math.prod(sizes) != input._array.shape[axis]:
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
-            f"({input.shape[axis]}) in the input tensor"
+            f"({input._array.shape[axis]}) in the input tensor"
         )
     return reshape(input, (*input.shape[:axis], *sizes, *input.shape[axis + 1 :]))
 
@@ -217,7 +218,7 @@ def unsqueeze(input: Any, dim: int) -> Tensor:
 def permute(input: Any, *axes: Any, dims: Any = None) -> Tensor:
     """The dimensions in another order."""
     input = tensor_of(input)
-    order = tuple(one_dim(d, input.ndim) for d in sizes(axes or (dims,)))
+    order = tuple(one_dim(d, input._array.ndim) for d in sizes(axes or (dims,)))
     if len(order) != input.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the "
@@ -312,10 +313,18 @@ moveaxis = movedim
 
 def expand(input: Any, *shape: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """Dimensions of size 1 (and new ones in front) repeated without copying; -1 keeps a size."""
-    input = tensor_of(input)
-    wanted = sizes(shape or (size,))
-    have = input._array.shape
+    if not isinstance(input, Tensor):
+        input = tensor_of(input)
+    wanted, have = sizes(shape or (size,)), input._array.shape
     extra = len(wanted) - len(have)
+    behind = wanted[extra:] if extra >= 0 else ()
+    if extra < 0 or -1 in wanted or behind != have:
+        wanted = _expanded(wanted, have, extra)
+    return _expand(input, wanted)
+
+
+def _expanded(wanted: tuple[int, ...], have: tuple[int, ...], extra: int) -> tuple[int, ...]:
+    """The sizes that an expansion is to, where not only new dimensions come in front."""
     if extra < 0:
         raise RuntimeError(
             f"expand(wengert.Tensor{{{list(have)}}}, size={list(wanted)}): the number of sizes "
@@ -339,7 +348,7 @@ def expand(input: Any, *shape: Any, size: Any = None, implicit: bool = False) ->
                 f"{list(have)}"
             )
         target.append(n)
-    return _expand(input, tuple(target))
+    return tuple(target)
 
 
 @told
@@ -447,16 +456,16 @@ def alias(input: Tensor) -> Tensor:
 @of_tensors(1)
 def narrow(input: Any, dim: int, start: Any, length: int) -> Tensor:
     """`length` slices along `dim` from `start` on: a view."""
-    if not input.ndim:
+    if not input._array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     if isinstance(start, Tensor) and (start.ndim or start.dtype.kind not in "iu"):
         raise RuntimeError(
             f"start must be an 0-dim integral Tensor, got {start.dtype} of shape "
             f"{list(start.shape)}"
         )
     start = operator.index(start)
-    n = input.shape[axis]
+    n = input._array.shape[axis]
     if not -n <= start <= n:
         raise IndexError(
             f"start out of range (expected to be in range of [{-n}, {n}], but got {start})"
@@ -470,11 +479,11 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Tensor:
 @of_tensors(1)
 def select(input: Any, dim: int, index: int) -> Tensor:
     """The slice number `index` along `dim`, without that dimension: a view."""
-    if not input.ndim:
+    if not input._array.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     index = operator.index(index)
-    if not -input.shape[axis] <= index < input.shape[axis]:
+    if not -input._array.shape[axis] <= index < input._array.shape[axis]:
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(input.shape)} at "
             f"dimension {axis}"
@@ -485,7 +494,7 @@ def select(input: Any, dim: int, index: int) -> Tensor:
 @of_tensors(1)
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal of two dimensions, as the last dimension: a view."""
-    dim1, dim2 = one_dim(dim1, input.ndim), one_dim(dim2, input.ndim)
+    dim1, dim2 = one_dim(dim1, input._array.ndim), one_dim(dim2, input._array.ndim)
     if dim1 == dim2:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return _diagonal(input, offset, dim1, dim2)
@@ -586,7 +595,7 @@ triu_indices = _triangle(
 @of_tensors(1)
 def flip(input: Any, *axes: Any, dims: Any = None) -> Tensor:
     """The order of the elements reversed along some dimensions."""
-    axes = tuple(one_dim(d, input.ndim) for d in sizes(axes or (dims,)))
+    axes = tuple(one_dim(d, input._array.ndim) for d in sizes(axes or (dims,)))
     return clone(_flip(input, axes)) if input.ndim else clone(input)
 
 
@@ -624,7 +633,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
         )
-    return _roll(input, shifts, tuple(one_dim(d, input.ndim) for d in dims))
+    return _roll(input, shifts, tuple(one_dim(d, input._array.ndim) for d in dims))
 
 
 def _number(value: Any) -> int:
@@ -681,12 +690,12 @@ def repeat_interleave(
     counts = array_of(repeats)
     if isinstance(counts, float):
         raise TypeError("argument 'repeats' must be a whole number, or a tensor of them, not float")
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     if isinstance(counts, np.ndarray):
-        if counts.size not in (1, input.shape[axis]):
+        if counts.size not in (1, input._array.shape[axis]):
             raise RuntimeError(
                 "repeats must have the same size as input along dim, but got repeats of "
-                f"{counts.size} and input.size({axis}) = {input.shape[axis]}"
+                f"{counts.size} and input.size({axis}) = {input._array.shape[axis]}"
             )
         counts = counts.ravel() if counts.size != 1 else int(counts.item())
     return _repeat_interleave(input, counts, axis)
@@ -756,13 +765,13 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` along a dimension, `step` apart, as a new last dimension: a view."""
     if size < 0:
         raise RuntimeError(f"size is {size} but must be >= 0")
-    axis = one_dim(dimension, input.ndim)
-    n = input.shape[axis] if input.ndim else 1
+    axis = one_dim(dimension, input._array.ndim)
+    n = input._array.shape[axis] if input._array.ndim else 1
     if size > n:
         raise RuntimeError(f"maximum size for tensor at dimension {axis} is {n} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    return recorder(rules.windows)(input, axis, size, step)
+    return _windows(input, axis, size, step)
 
 
 @of_tensors(1)

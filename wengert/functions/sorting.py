@@ -106,8 +106,8 @@ def sort(
 ) -> results.sort_result:
     """The elements in order along `dim`, and where each came from."""
     input = ordered(input, "sort")
-    axis = one_dim(dim, input.ndim)
-    if not input.ndim:
+    axis = one_dim(dim, input._array.ndim)
+    if not input._array.ndim:
         return results.sort_result(input.clone(), constant(np.zeros((), np.int64)))
     order = _order(input._array, axis, descending)
     return results.sort_result(_pick(input, order, axis), constant(order))
@@ -117,7 +117,7 @@ def sort(
 def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that sort along `dim`."""
     input = ordered(input, "argsort")
-    axis = one_dim(dim, input.ndim)
+    axis = one_dim(dim, input._array.ndim)
     return constant(
         _order(input._array, axis, descending) if input.ndim else np.zeros((), np.int64)
     )
@@ -136,13 +136,13 @@ def topk(
 ) -> results.topk_result:
     """The k largest (or smallest) elements along `dim`, and where they are."""
     input = ordered(input, "topk")
-    axis = one_dim(dim, input.ndim)
-    n = input.shape[axis] if input.ndim else 1
+    axis = one_dim(dim, input._array.ndim)
+    n = input._array.shape[axis] if input.ndim else 1
     if not 0 <= k <= n:
         raise RuntimeError(
             f"selected index k out of range: k={k}, but dimension {axis} has size {n}"
         )
-    if not input.ndim:
+    if not input._array.ndim:
         return results.topk_result(input.clone(), constant(np.zeros((), np.int64)))
     order = _first(input._array, axis, k, largest)
     return results.topk_result(_pick(input, order, axis), constant(order))
@@ -153,8 +153,8 @@ def topk(
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> results.kthvalue_result:
     """The k-th smallest element along `dim` (k counts from 1), and where it is."""
     input = ordered(input, "kthvalue")
-    axis = one_dim(dim, input.ndim)
-    n = input.shape[axis] if input.ndim else 1
+    axis = one_dim(dim, input._array.ndim)
+    n = input._array.shape[axis] if input.ndim else 1
     if not 1 <= k <= n:
         raise RuntimeError(
             f"kthvalue(): selected number k out of range for dimension {axis}: k={k}, size {n}"
@@ -204,10 +204,10 @@ def _median(input: Any, dim: Any, keepdim: bool, result: Any, ignore_nan: bool) 
         if len(places) == 1:
             return _at(flat, np.asarray(places[0]), 0)
         return _amax(flat[constant(places)], None, False)
-    axis = one_dim(dim, input.ndim)
-    if not input.ndim:
+    axis = one_dim(dim, input._array.ndim)
+    if not input._array.ndim:
         return picked(result, input, np.zeros((), np.int64), dim, keepdim)
-    if not input.shape[axis]:
+    if not input._array.shape[axis]:
         raise IndexError(f"median(): Expected reduction dim {axis} to have non-zero size.")
     return picked(result, input, _middle(input._array, axis, ignore_nan), dim, keepdim)
 
@@ -241,12 +241,12 @@ def _middle(x: Any, axis: int, ignore_nan: bool) -> Any:
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> results.mode_result:
     """The most frequent element along `dim` (the smallest of several), and where it stands last."""
     input = ordered(input, "mode")
-    axis = one_dim(dim, input.ndim)
-    if not input.ndim:
+    axis = one_dim(dim, input._array.ndim)
+    if not input._array.ndim:
         return picked(results.mode_result, input, np.zeros((), np.int64), dim, keepdim)
 
     if not input._array.size:
-        if not input.shape[axis]:
+        if not input._array.shape[axis]:
             raise IndexError(f"mode(): Expected reduction dim {axis} to have non-zero size.")
         nowhere = np.zeros([1 if d == axis else n for d, n in enumerate(input.shape)], np.int64)
         return picked(results.mode_result, input, nowhere, dim, keepdim)
@@ -275,13 +275,15 @@ def unique(
     """The different elements (or slices along `dim`) in order; where each went; how often each
     is.
     """
+    if dim is None and input._array.dtype.kind in "biu" and not (return_inverse or return_counts):
+        return constant(np.unique(_with_an_order(input._array)))  # without where they stood
     if dim is None:
         _, first, inverse, counts = np.unique(
             _with_an_order(input._array).ravel(), True, True, True, equal_nan=False
         )
         values, inverse = input.reshape(-1)[constant(first)], inverse.reshape(input.shape)
     else:
-        axis = one_dim(dim, input.ndim)
+        axis = one_dim(dim, input._array.ndim)
         x = _with_an_order(input._array)
         _, first, inverse, counts = np.unique(
             x, return_index=True, return_inverse=True, return_counts=True, axis=axis
@@ -296,7 +298,7 @@ def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
 ) -> Tensor:
     """As `unique`, but only neighbours that are equal become one."""
-    axis = 0 if dim is None else one_dim(dim, input.ndim)
+    axis = 0 if dim is None else one_dim(dim, input._array.ndim)
     rows = input.reshape(-1) if dim is None else input
     n = rows.shape[axis]
     x = np.moveaxis(rows._array, axis, 0).reshape(n, rows.numel() // max(n, 1))

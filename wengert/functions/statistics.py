@@ -89,7 +89,7 @@ def _quantile(
     wrong = "quantile() q values must be in the range [0, 1]"
     require((q._array >= 0) & (q._array <= 1), RuntimeError, wrong)
     function = numpy.nanquantile if ignore_nan else numpy.quantile
-    axis = None if dim is None or not input.ndim else one_dim(dim, input.ndim)
+    axis = None if dim is None or not input.ndim else one_dim(dim, input._array.ndim)
     return function(input, q, axis, method=interpolation, keepdims=keepdim)
 
 

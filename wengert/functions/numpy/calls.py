@@ -65,8 +65,29 @@ MEANINGS.decide = meaning
 def _recorded(rule: Rule) -> Callable[..., Any]:
     """The recorder, of arguments as NumPy promotes them."""
     record, count = recorder(rule.function), len(rule.arguments)
+    needed = sum(n not in rule.defaults for n in rule.arguments)
+    places = [k for k, n in enumerate(rule.arguments) if n in rule.reverse]
+    settings = [{*rule.arguments[k:]} - rule.reverse.keys() for k in range(count + 1)]
+
+    def fits(args: Any, kwargs: Any) -> bool:
+        """Whether tensors of one dtype stand where tensors do, and settings have their names."""
+        given = len(args)
+        if not needed <= given <= count or (kwargs and not kwargs.keys() <= settings[given]):
+            return False
+        dtype = None
+        for k in places:
+            if k < given:
+                if not isinstance(args[k], Tensor):
+                    return False
+                mine = args[k]._array.dtype
+                if not dtypes.is_inexact(mine) or (dtype is not None and mine is not dtype):
+                    return False
+                dtype = mine
+        return True
 
     def bound(*args: Any, **kwargs: Any) -> Any:
+        if rule.sequence is None and fits(args, kwargs):
+            return record(*args, **kwargs)
         return record(*_one_dtype(rule, rule.bind(*args, **kwargs)).values())
 
     general = bound

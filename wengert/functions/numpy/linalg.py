@@ -16,6 +16,7 @@ from wengert.functions import linalg
 from wengert.functions.arguments import constant
 from wengert.functions.numpy.calls import no_more, promoted
 from wengert.rules import linalg as rules
+from wengert.rules.products import cross
 from wengert.rules.reductions import conjugated
 from wengert.tensor import Tensor, carries, wrap
 
@@ -176,14 +177,15 @@ def _cross(
     """Of vectors with three components; a result with one axis each, at `axisc`."""
     if axis is not None:
         axisa = axisb = axisc = axis
-    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    a = as_array(a) if axisa == -1 else np.moveaxis(a, axisa, -1)
+    b = as_array(b) if axisb == -1 else np.moveaxis(b, axisb, -1)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         raise ValueError(
             "numpy.cross of Tensors takes vectors of 3 components, got shapes "
             f"{list(a.shape)} and {list(b.shape)}"
         )
-    one, two = (np.multiply(np.roll(a, -k, -1), np.roll(b, k - 3, -1)) for k in (1, 2))
-    return np.moveaxis(one - two, -1, axisc)
+    products = cross(a, b)
+    return products if axisc == -1 else np.moveaxis(products, -1, axisc)
 
 
 @composed(np.linalg.vecdot, np.vecdot)

@@ -49,7 +49,8 @@ def embedding(
             "Expected tensor for argument #1 'indices' to have an integer dtype, but got "
             f"{index.dtype}. Use input.long()."
         )
-    require(within(index, 0, rows), _no_such_row, index, rows)
+    if type(index) is not np.ndarray or indexing.outside(index.reshape(-1), 0, rows):
+        require(within(index, 0, rows), _no_such_row, index, rows)
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
@@ -177,6 +178,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         )
     if classes.size == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if type(classes) is np.ndarray and not indexing.outside(classes.reshape(-1), 0, num_classes):
+        rows = np.zeros((classes.size, num_classes), np.int64)
+        rows[np.arange(classes.size), classes.reshape(-1)] = 1
+        return wrap(rows.reshape(*classes.shape, num_classes))
     require(classes >= 0, RuntimeError, "Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(classes.max()) + 1
