@@ -14,6 +14,7 @@ pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.stories import caught, module, numbers, same, thrice
+from wengert.errors import TracingError
 
 FUNCTIONS: dict[str, str] = {
     "storage_offset": "def f(x): return x * (1 + x.storage_offset())",
@@ -199,3 +200,16 @@ def test_an_error_in_a_trace_keeps_no_variables_of_those_who_call(ending: str) -
     finally:
         gc.enable()
     assert seen == [None] * 3
+
+
+def test_a_generator_from_outside_is_refused_however_it_was_written() -> None:
+    # The parameter of an expression's code has a name that no stand-in can have: the function was
+    # not traced, by a SyntaxError from inside, and ran eagerly.
+    def written() -> Any:
+        yield from (0.5, 1.5)
+
+    for numbers_outside in (written(), (k / 2 for k in range(3))):
+        f = wg.compile(lambda x, numbers=numbers_outside: x * next(numbers))
+        with pytest.raises(TracingError, match="a generator from outside is gone through"):
+            f(numbers(1, 2))
+        assert next(numbers_outside) in (0.5, 0)

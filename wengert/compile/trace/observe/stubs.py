@@ -12,7 +12,7 @@ import gc
 import inspect
 import threading
 from collections.abc import Iterable, Iterator
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -169,4 +169,6 @@ def _parts(x: Any) -> Iterable[Any]:
         return (type(x),)
     if type(x) is MethodType:
         return x.__func__, x.__self__
+    if type(x) is GeneratorType:  # of which the function has been called
+        return [part for part in gc.get_referents(x) if getattr(part, "__code__", 0) != x.gi_code]
     return (type(x),) if is_of_user(type(x)) else gc.get_referents(x)
