@@ -220,7 +220,8 @@ def canonical(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 @functools.cache
-def _is_supported(dtype: np.dtype[Any]) -> builtins.bool:
+def is_supported(dtype: np.dtype[Any]) -> builtins.bool:
+    """Whether tensors hold values of this dtype."""
     return dtype.name in _SUPPORTED
 
 
@@ -234,7 +235,7 @@ def stated(dtype: Any) -> np.dtype[Any]:
         kind = None if dtype is None else np.dtype(dtype)
     except TypeError:
         kind = None
-    if kind is None or not _is_supported(kind):
+    if kind is None or not is_supported(kind):
         raise no_dtype(dtype)
     return kind
 
@@ -255,7 +256,7 @@ def no_dtype(dtype: Any) -> TypeError:
 def native(array: Any) -> Any:
     """An array of numbers in this machine's byte order; TypeError for any other kind of array."""
     dtype = array.dtype
-    if not _is_supported(dtype):
+    if not is_supported(dtype):
         what = "objects" if dtype.kind == "O" else f"dtype {dtype}"
         hint = "np.asarray(x, dtype=float)" if dtype.kind in "OSU" else "x.astype(float)"
         raise TypeError(

@@ -256,10 +256,7 @@ def _holds(values: Any, priority: int) -> bool:
         if kind is list or kind is tuple:
             if _holds(x, priority):
                 return True
-        elif (
-            hasattr(kind, "__array_function__")
-            and getattr(kind, "__array_priority__", 0) > priority
-        ):
+        elif hasattr(kind, "__array_function__") and getattr(x, "__array_priority__", 0) > priority:
             return True
     return False
 

@@ -209,7 +209,7 @@ def _newest(values: Iterable[Any], newest: Any) -> Any:
             newest = _newest(x, newest)
         elif (
             hasattr(kind, "__array_function__")
-            and getattr(kind, "__array_priority__", 0) > Level.priority
+            and getattr(x, "__array_priority__", 0) > Level.priority
         ):
             return _ABOVE
         if newest is _ABOVE:

@@ -118,8 +118,11 @@ def _has_name(x: Any) -> bool:
     return item is x
 
 
-def described(x: Any) -> Described:
-    """How an object is made, that is not the same one at all calls."""
+def described(x: Any, home: Any = None) -> Described:
+    """How an object is made, that is not the same one at all calls.
+
+    `home` is the array from outside in whose memory an array lies.
+    """
     kind = type(x)
     if has_method(kind, "__del__"):
         raise Unmakeable("its finalizer would run when a trace lets go of its own")
@@ -129,7 +132,9 @@ def described(x: Any) -> Described:
             functools.partial(tree.unflattened, kind, registered[0]), ([*registered[1]],)
         )
     if kind is np.ndarray:
-        return _array(x)
+        return _array(x, home)
+    if home is not None:
+        raise Unmakeable(_IN_ANOTHER)
     for base, way in _WAYS:
         if isinstance(x, base):
             return way(x)
@@ -209,16 +214,21 @@ def _named(x: Any) -> dict[str, Any]:
 # ---- arrays --------------------------------------------------------------------------------------
 
 
-def _array(x: Any) -> Described:
+_IN_ANOTHER = "an array lies in the memory of another object"
+
+
+def _array(x: Any, home: Any) -> Described:
     """One with memory of its own, as a copy; or a view of another."""
     if x.dtype.hasobject:
+        if home is not None:
+            raise Unmakeable(_IN_ANOTHER)
         items = [*x.reshape(-1)]
         return Described(_of_objects, (x.dtype, x.shape, items))
-    if x.base is None:
+    root = x.base if home is None else home
+    if root is None:
         return Described(_copied(x))
-    root = x.base
-    if type(root) is not np.ndarray or not root.flags.forc:
-        raise Unmakeable("an array lies in the memory of another object")
+    if not isinstance(root, np.ndarray) or not root.flags.forc:
+        raise Unmakeable(_IN_ANOTHER)
     start = address(x) - address(root)
     layout = x.shape, x.dtype, start, x.strides, bool(x.flags.writeable)
     return Described(functools.partial(_view, layout), (root,))

@@ -35,7 +35,8 @@ from wengert.compile.trace.world.inputs import Specialize as Specialize
 from wengert.compile.trace.world.inputs import Unsettled as Unsettled
 from wengert.compile.trace.world.inputs import Varying as Varying
 from wengert.compile.trace.world.outside import Outside
-from wengert.compile.trace.world.places import Attribute, Place
+from wengert.compile.trace.world.places import Attribute, Known, Place
+from wengert.compile.trace.world.readings import is_fetched
 from wengert.compile.trace.world.world import World
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -84,7 +85,7 @@ class Capture:
         """A tensor's array is set; what its slot receives. A tensor from outside keeps its own."""
         if type(array) is np.ndarray and dtypes.is_number(array.dtype):
             with watch.aside():
-                array = self.trace.array(self.inputs.external(array))
+                array = self._traced(array)
         try:
             before = watch.SLOT.__get__(tensor)
         except AttributeError:
@@ -93,6 +94,12 @@ class Capture:
             return array
         self.outside.find(tensor, before).now = array
         return before
+
+    def _traced(self, array: np.ndarray[Any, Any]) -> TracedArray:
+        """What stands for an array that a tensor gets: one from outside, or numbers."""
+        if self.world.around(array) is not None and is_fetched(array):
+            return self.passed.array(Known(array), array)
+        return self.trace.array(self.inputs.external(array))
 
     def _first_array(self, tensor: Tensor, array: Any) -> Any:
         """That of a new tensor: made by the function, or to hold state from now on."""

@@ -184,7 +184,7 @@ class HandedBack:
                 if id(kind) in self.world.classes:
                     raise Unmakeable("its class is made in the function")
                 with watch.aside():
-                    description = described(item)
+                    description = described(item, self.world.around(item))
             except Unmakeable as reason:
                 raise TracingError(
                     f"a compiled function returned, or keeps, a {kind.__name__} that it has "

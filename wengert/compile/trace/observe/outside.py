@@ -6,6 +6,9 @@ import functools
 from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+import numpy as np
+
+from wengert.arrays.memory import storage
 from wengert.compile.trace.observe.events import MISSING, Origin, Read, Unobserved, Write
 from wengert.compile.trace.observe.given import Done
 from wengert.compile.trace.observe.objects import (
@@ -163,6 +166,14 @@ class Outside:
         if id(value) in self.origins:
             return True
         return type(value) is super and id(receiver(value)) in self.origins
+
+    def around(self, array: Any) -> Any:
+        """The array from outside in whose memory another object's elements lie."""
+        if not isinstance(array, np.ndarray) or array.base is None:
+            return None
+        memory = storage(array)
+        arrays = (o.value for o in self.origins.values() if isinstance(o.value, np.ndarray))
+        return next((x for x in arrays if storage(x) is memory), None)
 
     def _tell(self, handler: Any, *event: Any) -> Any:
         """Run what is no part of the observed program."""

@@ -488,7 +488,7 @@ class Asking(Observer):
         there, back = OPERATORS[operation]
         if not (asks(left, there) or asks(right, back)):
             return operands
-        decided = self._operator(operation, left, right)
+        decided = self._operator(_function_of(operation), left, right)
         return operands if decided is None else (None, decided)
 
     def in_place(self, left: Any, right: Any, operation: str) -> tuple[Any, Any]:
@@ -498,38 +498,43 @@ class Asking(Observer):
         second, first = self.operands(left, right, operation)
         if type(first) is Decided:
             return second, first
-        function = getattr(operator, _FUNCTIONS.get(operation, operation))
-        return None, Decided(function(first, second))
+        return None, Decided(_function_of(operation)(first, second))
 
-    def _operator(self, operation: str, *operands: Any) -> Decided | None:
+    def _operator(self, function: Any, *operands: Any) -> Decided | None:
         """What an operator makes of a library's objects; None if it is left to Python."""
-        function = getattr(operator, _FUNCTIONS.get(operation, operation))
         step: Step | None
         try:
             step = self._step(function, operands, {})
             value = function(*operands)
         except (Passing, Exception):  # what does not last, or Python's own error
             step = value = None
-        if step is None or isinstance(value, np.ndarray):
+        if step is None or hasattr(value, "__array_function__"):
             for x in operands:
                 if is_asked(x) or is_users_class(type(x)):
                     self._given(x, function)
         if step is None:
             return None
+        self._note_copied(operands, step)
         shared = sys.getrefcount(value) > _OURS
         return Decided(self._compare(Asked(None, function, step), value, shared))
+
+    def _note_copied(self, given: tuple[Any, ...], step: Step) -> None:
+        """An array is asked for by a copy, so what it holds is a condition."""
+        for x, copy in zip(given, step.args, strict=True):
+            if copy is not x and is_asked(x):
+                self._given(x, step.callee)
 
     def unary(self, value: Any, operation: str) -> Any:
         value = super().unary(value, operation)
         if self.telling or type(value) is Decided or not asks(value, f"__{operation}__"):
             return value
-        return self._operator(operation, value) or value
+        return self._operator(_function_of(operation), value) or value
 
     def contains(self, item: Any, container: Any) -> Any:
         arguments = super().contains(item, container)
         if self.telling or arguments[0] is not container or not is_asked(container):
             return arguments
-        decided = self._operator("contains", container, item)
+        decided = self._operator(operator.contains, container, item)
         if decided is None:
             return arguments
         return (item,) if decided.result else (), item
@@ -753,7 +758,10 @@ def _lasting_or_tensor(x: Any, is_outside: Any) -> Any:
 
 
 _FILES = frozenset(ASKS_FILES.values())
-_FUNCTIONS = {"and": "and_", "or": "or_"}
+
+
+def _function_of(operation: str) -> Any:
+    return getattr(operator, {"and": "and_", "or": "or_"}.get(operation, operation))
 
 
 def _is_known_otherwise(around: Any) -> bool:

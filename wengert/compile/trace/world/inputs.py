@@ -172,6 +172,12 @@ class Inputs:
                 f"an array of dtype {array.dtype} in a compiled function at\n  {line_of(*here())}\n"
                 "Convert it to numbers of the machine's byte order first, e.g. x.astype(float)."
             )
+        if not _is_plain(array):
+            raise TracingError(
+                f"an array of class {type(array).__name__} meets one that a compiled function "
+                f"computes, at\n  {line_of(*here())}\nWhat comes of that its class says. Write "
+                "np.asarray(x) for the numbers alone, or do it before the call."
+            )
         value = Value(array.shape, dtypes.canonical(array.dtype))
         self.met[id(array)] = array, array.copy(), value
         self.program.constants[value] = array
@@ -468,3 +474,17 @@ class Passed:
 
 def _name(place: Place) -> str:
     return f"x{place.number}" if isinstance(place, Argument) else "state"
+
+
+def _is_plain(array: np.ndarray[Any, Any]) -> bool:
+    """Whether an array has NumPy's operators, and makes arrays of NumPy's own class, as maps of
+    files do.
+    """
+    kind = type(array)
+    if kind is np.ndarray:
+        return True
+    own = (getattr(kind, name) is getattr(np.ndarray, name) for name in _OPERATING)
+    return all(own) and type(np.equal(array, array)) in (np.ndarray, np.bool)
+
+
+_OPERATING = "__array_ufunc__", "__array_function__", "__mul__"

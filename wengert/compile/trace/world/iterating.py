@@ -1,4 +1,7 @@
-"""What goes through an object of a library, as a loop does: what that gives is asked again."""
+"""What goes through an object of a library, as a loop does: what that gives is asked again.
+
+So is what is taken of an array that is not traced, as of one in a subclass: it is a new object.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,17 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS
+import numpy as np
+
+from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS, static
+from wengert.compile.trace.observe.operators import Decided
 from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.world.asking import Asked, Asking
 from wengert.compile.trace.world.readings import Made, Step, is_asked
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
+
+_IN_C = type(np.ndarray.T)
 
 
 class Iterating(Asking):
@@ -23,6 +31,24 @@ class Iterating(Asking):
         if goes_through(callee) and not self.telling:
             args = tuple([x if isinstance(x, CONTAINERS) else self.whole(x) for x in args])
         return super()._trusted(callee, args, named)
+
+    def read_item(self, owner: Any, key: Any) -> Any:
+        decided = self._taken(operator.getitem, owner, key)
+        return super().read_item(owner, key) if decided is None else decided.result
+
+    def read_attribute(self, owner: Any, name: str) -> Any:
+        member = static(type(owner), name) if isinstance(owner, np.ndarray) else None
+        if type(member) is _IN_C or (type(member) is property and not self._of_user(member.fget)):
+            decided = self._taken(getattr, owner, name)
+            if decided is not None and isinstance(decided.result, np.ndarray):
+                return decided.result
+        return super().read_attribute(owner, name)
+
+    def _taken(self, function: Any, owner: Any, *what: Any) -> Decided | None:
+        """What is taken of an array which is not traced, if that can be asked again."""
+        if self.telling or not isinstance(owner, np.ndarray) or not is_asked(owner):
+            return None
+        return self._operator(function, owner, *what)
 
     def whole(self, value: Any) -> Any:
         """What goes through an object of a library gets what it gives now, which is asked."""
@@ -41,6 +67,7 @@ class Iterating(Asking):
         if any(type(x) not in ATOMS for x in given):
             self.check_held(value)
         step = self._step(items_of, (value,), {})
+        self._note_copied((value,), step)
         shared = all(type(x) in ATOMS or sys.getrefcount(x) > _ITEMS for x in given)
         given = self._compare(Asked(None, items_of, step), given, shared)
         self._note_items(step, given)

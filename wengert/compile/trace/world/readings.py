@@ -59,7 +59,7 @@ _KEEP_NOTHING = frozenset(
     | {"numpy", "numpy.dtypes"}
 )
 """Modules in C that keep nothing from call to call."""
-_TEXTS = str, repr, format, ascii
+_TEXTS = str, repr, format, ascii, np.array_str, np.array_repr, np.array2string
 _TEXT_METHODS = frozenset({"format", "format_map"})
 _FROM_FILES: frozenset[Any] = frozenset({np.fromfile, np.loadtxt, np.genfromtxt})
 _DISPATCHED = np.ufunc, type(np.concatenate)
@@ -412,16 +412,25 @@ def is_asked(x: Any) -> bool:
     """Whether an operator of this object is code of a library that may read anything."""
     cls = type(x)
     if isinstance(x, np.ndarray):
-        return not dtypes.is_number(x.dtype)  # those of numbers are traced
+        return not is_fetched(x)  # those are traced
     if cls in ATOMS or isinstance(x, (*_ANSWERING, *CONTAINERS)):
         return False
     return package_of(cls) != "wengert" and not is_users_class(cls) and not is_itself(x)
 
 
+def is_fetched(array: np.ndarray[Any, Any]) -> bool:
+    """Whether an array is read at each call, and traced: NumPy's own, of numbers that tensors hold.
+
+    What a subclass does may be anything, and its operators are asked.
+    """
+    dtype = array.dtype
+    return type(array) is np.ndarray and dtype.isnative and dtypes.is_supported(dtype)
+
+
 def asks(x: Any, name: str) -> bool:
     """Whether this operator of an object is code of a library, be it that of a user's class."""
-    is_array = isinstance(x, (np.ndarray, *_ANSWERING, *CONTAINERS))
-    return is_asked(x) or (not is_array and is_users_class(type(x)) and is_inherited(x, name))
+    is_known = isinstance(x, (*_ANSWERING, *CONTAINERS))
+    return is_asked(x) or (not is_known and is_users_class(type(x)) and is_inherited(x, name))
 
 
 def is_inherited(x: Any, name: str) -> bool:

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert import dtypes
 from wengert.compile.trace.arrays.array import TracedArray
 from wengert.compile.trace.observe import Read
 from wengert.compile.trace.observe.objects import (
@@ -58,7 +57,7 @@ from wengert.compile.trace.world.places import (
     is_number,
     key_of,
 )
-from wengert.compile.trace.world.readings import is_ours
+from wengert.compile.trace.world.readings import is_fetched, is_ours
 from wengert.compile.trace.world.state import (
     WEAK,
     attributes,
@@ -396,7 +395,7 @@ class Reads(Iterating):
     def _fetched(self, place: Place, value: Any) -> Any:
         if is_number(value) or (type(value) is int and self.inputs.interval(place, value)):
             return self.passed.number(place, value)
-        if type(value) is np.ndarray and is_numeric(value):
+        if isinstance(value, np.ndarray) and is_fetched(value):
             return self.passed.array(place, value)
         if is_state(value) and value not in self.outside.tensors:
             return self.passed.tensor(place, value)
@@ -404,7 +403,7 @@ class Reads(Iterating):
 
     def _inside(self, value: Any) -> Any:
         """What stands for an object that is known by itself."""
-        if type(value) is np.ndarray and is_numeric(value):
+        if isinstance(value, np.ndarray) and is_fetched(value):
             return self.passed.array(Known(value), value)
         return value
 
@@ -454,10 +453,6 @@ class Reads(Iterating):
         )
 
 
-def is_numeric(array: Any) -> bool:
-    return dtypes.is_number(array.dtype) and array.dtype.isnative
-
-
 def is_state(x: Any) -> bool:
     """Whether this is a tensor that may be another one at each call: none that is trained."""
     return type(x) is Tensor and not (x.requires_grad and x.is_leaf)
@@ -466,7 +461,10 @@ def is_state(x: Any) -> bool:
 def is_fetchable(x: Any) -> bool:
     """Whether a program can read such a value anew at each call."""
     return (
-        is_number(x) or type(x) is int or (type(x) is np.ndarray and is_numeric(x)) or is_state(x)
+        is_number(x)
+        or type(x) is int
+        or (isinstance(x, np.ndarray) and is_fetched(x))
+        or is_state(x)
     )
 
 

@@ -87,10 +87,12 @@ def putting_back(x: Any) -> Callable[[], Any] | None:
 
 
 def _is_memory(x: Any) -> bool:
+    if isinstance(x, np.ndarray):  # of dates, say, of which there is no memoryview
+        return x.flags.writeable or x.dtype.hasobject
     try:
         return not memoryview(x).readonly
     except TypeError:
-        return isinstance(x, np.ndarray)  # of objects
+        return False
 
 
 HIDDEN = "hidden"
