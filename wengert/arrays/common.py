@@ -48,7 +48,7 @@ def _isrealobj(kind: Kind, x: Any) -> bool:
 @means(np.array_equal)
 def _array_equal(kind: Kind, a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     if np.shape(a1) != np.shape(a2):
-        return np.False_
+        return False
     equal = np.equal(a1, a2)
     return np.all(equal | (np.isnan(a1) & np.isnan(a2)) if equal_nan else equal)
 

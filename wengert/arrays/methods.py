@@ -84,6 +84,12 @@ class ArrayMethods(np.lib.mixins.NDArrayOperatorsMixin):
     def flatten(self, order: str = "C") -> Any:
         return numpy.reshape(self, (-1,), order=order).copy()
 
+    def conj(self) -> Any:
+        """NumPy's method gives a real array itself, as its function does not."""
+        return numpy.conjugate(self) if self.dtype.kind == "c" else self
+
+    conjugate = conj
+
     def fill(self, value: Any) -> None:
         self[...] = value
 

@@ -23,7 +23,7 @@ def to_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     """A new array of what the user gave: nested lists, numbers, arrays, tensors."""
     if isinstance(data, Tensor):
         data = data._array
-    if not known(data) and hasattr(type(data), "__array_function__"):
+    if _is_of_another_kind(data):
         array = np.copy(data)  # an array of another kind stays one
         if dtype is None and getattr(data, "weak", False):  # it stands for a Python number
             dtype = dtypes.result_type(data)
@@ -46,7 +46,7 @@ def _from_python(data: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]
     kinds: set[Any] = set()
     nested = _nested(data, kinds)
     try:
-        array = np.array(nested)
+        array = _joined(nested)
     except ValueError as error:
         raise ValueError(
             f"could not build a tensor from nested lists of different lengths ({error}). "
@@ -74,10 +74,12 @@ def _nested(data: Any, kinds: set[Any]) -> Any:
             return data
         return [_nested(item, kinds) for item in data]
     if isinstance(data, Tensor):
-        kinds.add(data._array.dtype)
-        return np.asarray(data._array)
+        return _nested(data._array, kinds)
     if isinstance(data, (np.ndarray, np.generic)):
         kinds.add(dtypes.native(np.asarray(data)).dtype)
+        return data
+    if _is_of_another_kind(data):
+        kinds.add(_of_item(data) if getattr(data, "weak", False) else data.dtype)
         return data
     if isinstance(data, (bool, int, float, complex)):
         kinds.add(next(kind for kind in (bool, int, float, complex) if isinstance(data, kind)))
@@ -105,6 +107,30 @@ def _nested(data: Any, kinds: set[Any]) -> Any:
         hint = "convert it with float(...)"
     raise DtypeError(
         f"Could not infer dtype of {type(data).__name__}: cannot make a tensor of it; {hint}."
+    )
+
+
+def _is_of_another_kind(x: Any) -> bool:
+    return not known(x) and hasattr(type(x), "__array_function__")
+
+
+def _of_item(number: Any) -> type:
+    """The class of Python's number that an array of another kind stands for."""
+    return type(np.zeros((), number.dtype).item())
+
+
+def _joined(nested: Any) -> Any:
+    """The array of nested lists, in which arrays of another kind may be."""
+    if isinstance(nested, list) and any(map(_holds_another_kind, nested)):
+        return np.stack([_joined(part) for part in nested])
+    return nested if _is_of_another_kind(nested) else np.array(nested)
+
+
+def _holds_another_kind(nested: Any) -> bool:
+    return (
+        any(map(_holds_another_kind, nested))
+        if isinstance(nested, list)
+        else _is_of_another_kind(nested)
     )
 
 

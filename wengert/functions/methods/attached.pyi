@@ -358,7 +358,8 @@ class Methods:
         """The complex conjugate; a real tensor is its own."""
     def conj_physical_(self) -> _Tensor:
         """`conj_physical`, in place."""
-    def conjugate(self, *args: _Any, **kwargs: _Any) -> _Tensor: ...
+    def conjugate(self) -> _Tensor:
+        """NumPy's method gives a real array itself, as its function does not."""
     def contiguous(self, memory_format: _Any = None) -> _Tensor:
         """The input itself if its elements lie in order, else a copy in which they do."""
     def copy(self, *args: _Any, **kwargs: _Any) -> _Tensor: ...

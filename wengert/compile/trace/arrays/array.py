@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
+from wengert.arrays.facts import COMPOSED, takes_elements
 from wengert.arrays.kind import Kind
 from wengert.arrays.memory import offset
 from wengert.arrays.methods import ArrayMethods
@@ -29,7 +31,11 @@ from wengert.compile.program.program import Makers, Program, Shape, Statement, V
 from wengert.compile.trace.arrays import ints, layouts, refusals
 from wengert.compile.trace.arrays.layouts import Strides, kept
 from wengert.compile.trace.arrays.lines import is_users, origin
-from wengert.compile.trace.arrays.numbers import check_exponent, item_of, with_operators
+from wengert.compile.trace.arrays.numbers import (
+    check_exponent,
+    item_of,
+    with_operators,
+)
 from wengert.compile.trace.arrays.opaque import (
     INSTEAD,
     check_axis,
@@ -39,14 +45,17 @@ from wengert.compile.trace.arrays.opaque import (
     zeros,
 )
 from wengert.compile.trace.arrays.operands import BITWISE, common_shape, in_arithmetic, type_of
+from wengert.compile.trace.arrays.returned import as_numpys, become_wider, is_numpys, returned
 from wengert.compile.trace.arrays.scopes import Scope, check_is_inside, writable_now
 from wengert.compile.trace.arrays.storage import Flags, Peek, Step, Storage, unasked, written
 from wengert.dispatch import PLAIN, Function, each, numpy, require, writes
 from wengert.errors import TracingError
+from wengert.history import modes
 from wengert.history.location import here, is_internal, line_of
 from wengert.history.node import tick
 from wengert.rules import indexing
 from wengert.rules.half import are_half, arrays_in, computed, keeps_numbers
+from wengert.rules.rule import RULES
 
 NUMBERS = frozenset({int, float, bool, complex})
 LISTED = 64
@@ -116,7 +125,7 @@ class Trace(Kind):
         if draws and self.drawn_before is not None and getattr(function, "again", True):
             self.drawn.append((function, next(self.drawn_before)))
             return self.drawn[-1][1]
-        if not draws and any(np.dtype(dtype).hasobject for _, dtype in results):
+        if not draws and not all(dtypes.is_number(np.dtype(dtype)) for _, dtype in results):
             raise refusals.no_numbers(function)
         outputs = tuple(Value(shape, dtype) for shape, dtype in results)
         if draws:
@@ -190,7 +199,9 @@ class Trace(Kind):
         if type(x) is not Value or (x.dtype == dtype and not x.weak):
             return x
         if x.bounds is not None and not ints.fits(x.bounds, np.dtype(dtype)):
-            self.fix(self.array(x), f"a conversion to {dtype}")
+            number = self.fixed(self.array(x), f"a conversion to {dtype}")
+            if not ints.fits((number, number), np.dtype(dtype)):
+                raise OverflowError(f"Python integer {number} out of bounds for {dtype}")
         return self.record(operations.astype, (x, np.dtype(dtype)), x.shape, dtype)
 
     def applied(self, ufunc: Any, operands: list[Any], dtype: Any = None) -> Value:
@@ -235,7 +246,11 @@ class Trace(Kind):
             answer = ints.compared(ufunc, known)
             return ints.result(ufunc, known, dtype) if answer is None else answer
         except ValueError:
-            return [self.fix(self.array(x), f"np.{ufunc.__name__}()") for x in counts]
+            raise ints.Wide(f"np.{ufunc.__name__}()") from None
+
+    def fixed(self, x: TracedArray, what: str) -> Any:
+        """The number that stands there, of its class, on condition that it stays what it is."""
+        return np.asarray(self.fix(x, what), x.dtype).item()
 
     def check_division(self, ufunc: Any, operands: list[Any], known: list[Any]) -> None:
         """Python raises an error where NumPy's result is infinite."""
@@ -270,6 +285,7 @@ class Trace(Kind):
             check_axis(function, args, kwargs["axis"], is_users())
         call = functools.partial(super().call, function)
         narrow = not keeps_numbers(function) and are_half((*args, *kwargs.values()))
+        narrow = narrow and not (takes_elements(function) and become_wider(args))
         try:
             y = _in_single(function, call, args, kwargs) if narrow else call(args, kwargs)
         except TracingError as error:
@@ -278,7 +294,20 @@ class Trace(Kind):
             raise refusals.shape_depends(f"np.{function.__name__}", INSTEAD[function]) from error
         if type(y) is TracedArray and not y.path and y.ndim > 1 and _lays_out(function):
             y.storage.strides = _laid_out(function, args, kwargs, y)
-        return y if function is operator.getitem else returned(function, args, y)
+        if function is operator.getitem:
+            return y
+        y = returned(function, args, y)
+        if function in COMPOSED and function not in RULES and is_numpys(function):
+            return as_numpys(y, function, values_of(self, args), values_of(self, kwargs))
+        return y
+
+    def composed(self, meaning: Function, args: Any, kwargs: Any) -> Any:
+        """As code for arrays: of ints it makes float64, whatever tensors would."""
+        before = modes.enter(modes.current()._replace(numpy_code=True))
+        try:
+            return super().composed(meaning, args, kwargs)
+        finally:
+            modes.enter(before)
 
     def elementwise(self, function: Any, args: Any, kwargs: Any) -> Any:
         if not isinstance(function, np.ufunc):
@@ -749,26 +778,6 @@ class TracedArray(ArrayMethods):
 
     def __deepcopy__(self, memo: Any) -> TracedArray:
         return self.copy()
-
-
-_ARRAYS = frozenset({
-    np.reshape, np.broadcast_to, np.where, np.select, np.choose, np.copy, np.tensordot, np.roll,
-    np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.piecewise, np.broadcast_arrays,
-})  # fmt: skip
-"""Functions that return arrays even of no dimensions, where others return scalars."""
-_VIEWS = frozenset({np.squeeze, np.transpose, np.swapaxes, np.moveaxis, np.real, np.imag})
-"""Functions that return of a scalar a scalar, and of an array an array."""
-
-
-def returned(function: Any, args: Any, result: Any) -> Any:
-    """What a function has made, marked as a scalar where NumPy returns one."""
-    if type(result) is tuple or type(result) is list:
-        for item in result:
-            returned(function, args, item)
-    elif type(result) is TracedArray and not result.shape and not any(result is x for x in args):
-        follows = function in _VIEWS and not (type(args[0]) is TracedArray and args[0].scalar)
-        result.single = not follows and function not in _ARRAYS
-    return result
 
 
 def _lays_out(function: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.trace.arrays.array import TracedArray
+from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.errors import TracingError
 from wengert.tensor import Tensor
 
@@ -59,3 +59,9 @@ def array_of(
     return (
         array if array.ndim >= least else array.reshape((1,) * (least - array.ndim) + array.shape)
     )
+
+
+@Trace.pattern(np.array_str, np.array_repr, np.array2string)
+def _text(function: Any, trace: Trace, a: Any, *args: Any, **kwargs: Any) -> Any:
+    known = a.known(f"np.{function.__name__}()") if type(a) is TracedArray else a
+    return function(known, *args, **kwargs)

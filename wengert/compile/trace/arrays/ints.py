@@ -22,6 +22,11 @@ from wengert.compile.program.program import Statement, Value
 Bounds = tuple[int, int]
 """The least and the greatest that an int may be."""
 
+
+class Wide(Exception):
+    """What is computed of ints has no room in 64 bits, or Python decides what it is."""
+
+
 _ENDS = (-(2**31), 0, 2**31)
 """Where intervals end at first: the product of two such ints has room in 64 bits."""
 

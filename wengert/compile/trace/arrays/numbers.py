@@ -126,7 +126,11 @@ def with_operators(cls: Any) -> Any:
         if type(operator) is FunctionType:
             if name in _DEFERRING:
                 operator = _deferring(operator, name in ("__mul__", "__rmul__"))
-            setattr(cls, name, _of_numbers(operator))
+            setattr(cls, name, _of_numbers(name, operator))
+    for back in ("", "r"):
+        name = f"__{back}divmod__"
+        of_numbers = _divided(getattr(cls, f"__{back}floordiv__"), getattr(cls, f"__{back}mod__"))
+        setattr(cls, name, _chosen(of_numbers, getattr(cls, name)))
     return cls
 
 
@@ -151,8 +155,11 @@ def _deferring(operator: Any, repeats: bool) -> Any:
     return method
 
 
-def _of_numbers(operator: Any) -> Any:
-    """An operator that makes Python's numbers of Python's numbers."""
+def _of_numbers(name: str, operator: Any) -> Any:
+    """An operator that makes Python's numbers of Python's numbers.
+
+    Where 64 bits have no room for an int, Python computes it of the numbers themselves.
+    """
 
     def method(self: Any, *others: Any) -> Any:
         if not self.weak:
@@ -161,7 +168,25 @@ def _of_numbers(operator: Any) -> Any:
         outer, trace.arithmetic = trace.arithmetic, True
         try:
             return operator(self, *others)
+        except ints.Wide as wide:
+            known, *rest = (
+                trace.fixed(x, str(wide)) if type(x) is type(self) else x for x in (self, *others)
+            )
+            return getattr(known, name)(*rest)
         finally:
             trace.arithmetic = outer
+
+    return method
+
+
+def _chosen(of_numbers: Any, of_arrays: Any) -> Any:
+    return lambda self, other: (of_numbers if self.weak else of_arrays)(self, other)
+
+
+def _divided(floor: Any, rest: Any) -> Any:
+    """`divmod` of Python's numbers, which are one by one what its two operators make."""
+
+    def method(self: Any, other: Any) -> Any:
+        return floor(self, other), rest(self, other)
 
     return method

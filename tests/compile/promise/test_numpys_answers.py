@@ -1,0 +1,110 @@
+"""What NumPy's functions and Python's numbers give in a compiled function is of their classes."""
+
+# ruff: noqa: E501  (a piece of a program reads best on a line)
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from tests.compile.stories import caught, module, noted, numbers, same
+
+SETUP = "import math\nI = np.array([1, 2, 3]); O = I * 1.0; H = O.astype('f2'); S = O.astype('f4'); K = 1.5"
+CHANGE = "I[0] = 9; O[0] = 9; H[0] = 9; S[0] = 9; K = 2.5"
+
+
+def same_of(body: str) -> None:
+    def story(compile: Any) -> Any:
+        m = module(f"{SETUP}\ndef f(x): return {body}")
+        f, seen = compile(m.f), []
+        for k in range(5):
+            if k == 3:
+                exec(CHANGE, vars(m))  # noqa: S102
+            seen.append(_classes(caught(f, numbers(1, 2, 3))))
+        return seen
+
+    def _classes(result: Any) -> Any:
+        dtype = str(result.dtype) if hasattr(result, "dtype") else ""
+        return [result, dtype]
+
+    same(story, 1e-6)
+
+
+INTS = (
+    "v ** 70", "v << 60", "v * 10 ** 18 * 10", "(v + 2 ** 62) * 2", "-v * 2 ** 62", "2 ** (v * 20)", "1 << v * 20",
+    "math.prod([v] * 70)", "sum([v * 2 ** 61] * 9)", "(v << 62) >> 60", "~(v << 62)", "divmod(v, 2)", "divmod(7, v)",
+    "v * 2 ** 63 // 2 ** 62", "v / 3", "v % 5",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("v", ["I.tolist()[0]", "I[0].item()", "int(I[0])"])
+@pytest.mark.parametrize("body", INTS)
+def test_an_int_of_an_array_outside_is_pythons(body: str, v: str) -> None:
+    # Where 64 bits have no room the number is guarded, but 64 bits were computed all the same.
+    same_of(f"(lambda v: {body})({v})")
+
+
+STRONG = (
+    "np.float32(2) * H", "H * np.float64(K)", "np.int64(2) * H", "np.maximum(H, np.float64(2))", "H ** np.sqrt(K)",
+    "np.where(H > 0, H, np.float32(0))", "np.float16(2) * H", "2.0 * H", "H + np.int8(1)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("body", STRONG)
+def test_numpys_numbers_make_half_precision_wider(body: str) -> None:
+    # They counted as Python's, which have no dtype.
+    same_of(body)
+
+
+LISTS = (
+    "wg.tensor(O.tolist())", "wg.tensor(S.tolist())", "wg.tensor([float(O[0])])", "wg.tensor(I.tolist())",
+    "wg.tensor(x.tolist())", "wg.tensor([x[0].item(), 1])", "wg.tensor([[v] for v in x.tolist()])",
+    "wg.tensor([True, x[0].item() > 0.5])", "wg.as_tensor(x.int().tolist())",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("body", LISTS)
+def test_a_tensor_of_pythons_numbers_has_the_default_dtype(body: str) -> None:
+    # Those of arrays outside gave float64; those that are computed were refused.
+    same_of(body)
+
+
+COMPOSED = (
+    "np.linspace(I[0], I[1], 5)", "np.histogram_bin_edges(I)", "np.trapezoid(I)", "np.vander(S)", "np.corrcoef(S, S[::-1])",
+    "np.i0(I)", "np.unwrap(I)", "np.cov(I)", "np.geomspace(I[0], I[1], 4)", "np.pad(I[0], 0)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("body", COMPOSED)
+def test_a_composed_function_of_numpys_has_the_dtype_and_the_class_of_numpys(body: str) -> None:
+    # It was computed as tensors are: of ints in float32.
+    same_of(body)
+
+
+TRUTHS = ("np.array_equal(O, O)", "np.allclose(O, x.numpy())", "np.array_equiv(O, O[:1])", "np.array_equal(O, [1.0])")  # fmt: skip
+
+
+@pytest.mark.parametrize("body", TRUTHS)
+def test_truths_of_numpys_that_are_pythons_are(body: str) -> None:
+    same_of(body)
+
+
+@pytest.mark.parametrize("text", ["array_str", "array_repr", "array2string"])
+def test_a_text_of_an_array_outside_is_that_of_each_call(text: str) -> None:
+    # It raised KeyError, or became an array of texts.
+    same_of(f"len(np.{text}(O)), np.{text}(O[:0])")
+
+
+def test_a_real_array_is_its_own_conjugate() -> None:
+    def story(compile: Any) -> Any:
+        m = module(f"{SETUP}\ndef f(x): return O.conj(), (O > 1).conjugate()")
+        f, seen = compile(m.f), []
+        for _ in range(3):
+            mine, truths = f(numbers(1))
+            mine[0] += 1
+            seen += [noted(m.O), str(truths.dtype)]
+        return seen
+
+    same(story)
