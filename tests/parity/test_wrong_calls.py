@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -190,3 +191,38 @@ def test_a_setting_that_requires_grad_is_an_error(t: Any) -> None:
             call()
     assert f.gumbel_softmax(x, tau=factor).requires_grad
     assert f.local_response_norm(t.ones(1, 3, 2), 2, alpha=factor).requires_grad
+
+
+def shapes_that_do_not_fit(t: Any) -> list[Any]:
+    x, f = t.ones(2, 3), t.nn.functional
+    return [
+        lambda: f.cosine_embedding_loss(x, x, t.ones(2, 3)),
+        lambda: f.cosine_embedding_loss(x, x, t.tensor(1.0)),
+        lambda: f.triplet_margin_loss(x, x, t.tensor(1.0)),
+        lambda: t.roll(x, (1, 2)),
+        lambda: t.nn.PReLU(device="gpu"),
+        lambda: f.pad(x, [1.0, 2.0]),
+        lambda: t.arange(3, out=3),
+    ]
+
+
+@pytest.mark.parametrize("place", range(7))
+def test_what_does_not_fit_is_refused(place: int) -> None:
+    # They gave results: of other shapes broadcast, of all shifts but the first left out.
+    for t in (torch, wg):
+        with pytest.raises((RuntimeError, TypeError)):
+            shapes_that_do_not_fit(t)[place]()
+
+
+def test_arrays_stand_for_tensors_wherever_they_are() -> None:
+    # Beside a tensor they were an AttributeError from inside.
+    f, x = wg.nn.functional, wg.ones(3)
+    assert f.mse_loss(x, np.zeros(3, np.float32)) == 1
+    assert f.l1_loss(x, np.zeros(3, np.float32)) == 1
+    assert f.cosine_embedding_loss(x, x, np.array(1)) == 0
+
+
+def test_an_object_for_a_tensor_is_a_type_error() -> None:
+    # Of strings and lists it was said; of a layer, say, that it has no ndim.
+    with pytest.raises(TypeError, match="must be a Tensor, not ReLU"):
+        wg.nn.functional.cosine_embedding_loss(wg.ones(3), wg.ones(3), wg.nn.ReLU())

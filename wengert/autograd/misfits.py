@@ -12,10 +12,12 @@ import inspect
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+import numpy as np
+
 from wengert.autograd.homonyms import REFUSALS, meant, of_numpy
 from wengert.autograd.settings import checked_settings, settled
 from wengert.dispatch import Function, each, known, signature
-from wengert.tensor import NUMBERS, Tensor
+from wengert.tensor import NUMBERS, Tensor, wrap
 
 Told = TypeVar("Told", bound=Function)
 
@@ -104,10 +106,11 @@ def told(function: Told) -> Told:
 def numbered(
     function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """The arguments of a failed call, if it had a tensor of one number where one is meant.
+    """The arguments of a failed call as they are meant: numbers for tensors, tensors for arrays.
 
-    That number then stands there, as in PyTorch: for a size or a dimension, say. One that requires
-    grad is none; nor is one whose number is not known yet.
+    A tensor of one number stands for it where one is meant, as in PyTorch, for a size or a
+    dimension, say; one that requires grad does not, nor one whose number is not known yet. None if
+    there is no such argument, nor an array where a tensor is meant.
 
     >>> import wengert as wg
     >>> def squeeze(input, dim): ...
@@ -115,26 +118,30 @@ def numbered(
     (('x', 1), {})
     """
 
-    any_tensor = False
+    changes = False
 
     def change(x: Any) -> Any:
-        nonlocal any_tensor
+        nonlocal changes
         if not isinstance(x, Tensor) or x.ndim or x.requires_grad or not known(x._array):
             return x
         if x._array.dtype.kind == "b":  # a truth value is no number here
             return x
-        any_tensor = True
+        changes = True
         return x.item()
 
     names, said = signature(function)[0], _annotations(function)
 
     def changed(name: str, x: Any) -> Any:
+        nonlocal changes
         kind = said.get(name, "")
-        return x if "Tensor" in kind or (name in TENSORS and not kind) else each(change, x)
+        if not ("Tensor" in kind or (name in TENSORS and not kind)):
+            return each(change, x)
+        changes = changes or type(x) is np.ndarray
+        return wrap(x) if type(x) is np.ndarray else x
 
     places = *names[: len(args)], *names[-1:] * (len(args) - len(names))  # the rest have one name
     numbers = tuple(map(changed, places, args)), {n: changed(n, x) for n, x in kwargs.items()}
-    return numbers if any_tensor else None
+    return numbers if changes else None
 
 
 def _annotations(function: Function) -> dict[str, str]:
@@ -164,6 +171,15 @@ def _unfit(
             ):
                 wanted = kind.removesuffix(" | None")
                 yield name, wanted if wanted in ("bool", "int", "float") else _SOME, ""
+    for name, value in given.items():  # objects of other classes
+        kind = annotated.get(name, "")
+        is_array = any(hasattr(type(value), p) for p in ("__array_function__", "__array__"))
+        if (kind == _TENSOR or (name in TENSORS and not kind)) and not (is_array or _basic(value)):
+            yield name, "a Tensor", " Make one with wengert.tensor(...)."
+
+
+def _basic(value: Any) -> bool:
+    return isinstance(value, (str, bytes, type(None), dict, set, list, tuple, *NUMBERS, slice))
 
 
 _TENSOR, _SOME = "wengert.tensor.Tensor", "a number or a sequence of them"

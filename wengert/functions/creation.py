@@ -216,6 +216,8 @@ def wanted_dtype(dtype: Any, out: Any) -> np.dtype[Any] | None:
     """The dtype asked for, which must be that of `out` if there is one."""
     if out is None:
         return None if dtype is None else dtypes.stated(dtype)
+    if not isinstance(out, Tensor):
+        raise TypeError(f"argument 'out' must be a Tensor, not {type(out).__name__}")
     if dtype is not None and dtypes.stated(dtype) != out.dtype:
         raise RuntimeError(
             f"dtype {dtypes.stated(dtype)} does not match dtype of out parameter ({out.dtype})"

@@ -627,6 +627,8 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Tensor:
     if isinstance(shifts, (tuple, list)) and not shifts:
         raise RuntimeError("`shifts` required: how far to roll, a number for each of dims")
     if dims is None or dims == ():
+        if isinstance(shifts, (tuple, list)) and len(shifts) > 1:
+            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
         return reshape(_roll(reshape(input, -1), _number(shifts), 0), input.shape)
     shifts, dims = ((v,) if isinstance(v, int) else tuple(v) for v in (shifts, dims))
     if len(shifts) != len(dims):

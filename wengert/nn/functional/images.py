@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: complex | None =
         raise TypeError(
             f"pad(): argument 'mode' (position 3) must be str, not {type(mode).__name__}"
         )
-    widths = [int(w) for w in pad]
+    widths = [operator.index(w) for w in pad]
     n = len(widths) // 2
     if len(widths) % 2:
         raise RuntimeError("Padding length must be divisible by 2")

@@ -653,6 +653,12 @@ def cosine_embedding_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     eps = 1e-12
     axis = input1._array.ndim - 1
+    if target.ndim > 1 or max(input1.ndim, input2.ndim) != target.ndim + 1:
+        raise RuntimeError(
+            "cosine_embedding_loss: one target for each pair of vectors, so a 0D target for 1D "
+            f"inputs or a 1D one for 2D inputs, not shapes {list(input1.shape)}, "
+            f"{list(input2.shape)} and {list(target.shape)}"
+        )
     dot = total(input1 * input2, axis)
     squares = (total(input1 * input1, axis) + eps) * (total(input2 * input2, axis) + eps)
     cosine = dot / apply(np.sqrt, squares)
@@ -730,6 +736,12 @@ def _triplet(
 ) -> Tensor:
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
+            f"{negative.ndim}D inputs"
+        )
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = apply(np.minimum, far, distance(positive, negative))

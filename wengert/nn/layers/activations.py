@@ -8,6 +8,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.record import recorder
+from wengert.functions.creation import check_device
 from wengert.history.location import warn
 from wengert.nn import functional as F
 from wengert.nn.functional.activations import relu
@@ -192,6 +193,7 @@ class PReLU(Module):
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
+        check_device(device)
         dtype = dtypes.or_default(dtype)
         self.weight = Parameter(wrap(np.empty(num_parameters, dtype)))
         self.reset_parameters()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from wengert.functions.arguments import one_dim
 from wengert.functions.shapes import flatten
 from wengert.nn import functional as F
 from wengert.nn.functional.shared import reshape
@@ -40,7 +41,7 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         shape = list(input.shape)
-        axis = self.dim % len(shape)
+        axis = one_dim(self.dim, len(shape))
         return reshape(input, (*shape[:axis], *self.unflattened_size, *shape[axis + 1 :]))
 
     def extra_repr(self) -> str:
