@@ -11,6 +11,7 @@ from wengert.dispatch import errors_pass, primitive
 from wengert.rules import rows
 from wengert.rules.blocks import (
     BLOCK,
+    ENOUGH,
     FEW,
     by_rows,
     by_samples,
@@ -391,7 +392,12 @@ def scaled_channels(x: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def _several_channels(x: Any, weight: Any, bias: Any = None) -> bool:
-    if type(x) is not np.ndarray or x.size < FEW or x.ndim == 2 or not errors_pass():
+    if (
+        type(x) is not np.ndarray
+        or x.ndim == 2
+        or x.size < (ENOUGH if bias is None else FEW)
+        or not errors_pass()
+    ):
         return False
     return loopable(x, weight, weight if bias is None else bias)
 
@@ -399,8 +405,9 @@ def _several_channels(x: Any, weight: Any, bias: Any = None) -> bool:
 @way(scaled_channels, _several_channels)
 def _channels_by_loops(x: Any, weight: Any, bias: Any = None) -> Any:
     out = np.empty(x.shape, x.dtype)
-    nothing = np.full_like(weight, -0.0) if bias is None else bias  # 0 would change -0
-    _scale_channels(_by_channel(x), weight.reshape(-1), nothing.reshape(-1), _by_channel(out))
+    if bias is None:
+        bias = np.negative(np.zeros(weight.shape, weight.dtype))  # 0 would change -0
+    _scale_channels(_by_channel(x), weight.reshape(-1), bias.reshape(-1), _by_channel(out))
     return out
 
 
