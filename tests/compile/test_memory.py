@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import random
 import tracemalloc
 from typing import Any
 
@@ -258,17 +259,83 @@ def test_a_loop_in_blocks_is_differentiated_later_too() -> None:
     assert tight.explain().memory.kinds > 0
 
 
-def test_loops_that_draw_random_numbers_keep_what_they_kept() -> None:
-    # A second run could not have the numbers of each iteration of the first.
-    def noisy(w: Any) -> Any:
-        step = lambda h, x: (np.tanh(h @ w + x * wg.rand(3).numpy()), None)
-        return wg.scan(step, np.zeros(3), LONG)[0].sum()
+OWN, NUMPYS, PYTHONS = wg.Generator(), np.random.default_rng(1), random.Random(1)
+DRAWS = {
+    "default": lambda: wg.rand(90).numpy(),
+    "own": lambda: wg.rand(90, generator=OWN).numpy(),
+    "NumPy's": lambda: NUMPYS.random(90),
+    "NumPy's old": lambda: np.random.rand(90),
+    "Python's": lambda: PYTHONS.random(),
+}
 
-    w = np.eye(3) * 0.5
-    free = wg.compile(wg.grad(noisy))
-    free(w)
-    with pytest.raises(MemoryError, match="least that it can do with"):
-        wg.compile(wg.grad(noisy), memory=free.explain().arena // 2)(w)
+
+def seeded() -> None:
+    wg.manual_seed(0)
+    OWN.manual_seed(0)
+    NUMPYS.bit_generator.state = np.random.default_rng(1).bit_generator.state
+    np.random.seed(0)
+    PYTHONS.seed(0)
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_blocks_draw_again_the_numbers_that_they_have_drawn(name: str) -> None:
+    # Blocks that drew from wengert's generator were not cut at all; what was drawn from others was
+    # drawn anew, so that the derivative was that of a function which nobody had computed.
+    draw, rows = DRAWS[name], np.random.default_rng(7).normal(size=(1251, 90))
+
+    def noisy(w: Any) -> Any:
+        step = lambda h, x: (np.tanh(h * w + np.sin(x) * draw()), None)
+        return wg.scan(step, np.zeros(90), rows)[0].sum()
+
+    def written_out(w: Any) -> Any:
+        h = np.zeros(90)
+        for t in range(1250):
+            h = np.tanh(h * w + np.sin(rows[t]) * draw())
+        return h.sum()
+
+    w = np.linspace(0.1, 0.5, 90)
+    for f in noisy, written_out:
+        seeded()
+        expected, following = wg.grad(f)(w), draw()
+        free = wg.compile(wg.grad(f))
+        free(w)
+        tight = wg.compile(wg.grad(f), memory=free.explain().arena // 4)
+        for _ in range(3):
+            seeded()
+            np.testing.assert_allclose(tight(w), expected, rtol=1e-10)
+            np.testing.assert_array_equal(draw(), following)
+        assert tight.explain().memory.kinds > 0
+
+
+def test_what_draws_is_differentiated_later_and_twice_within_a_budget() -> None:
+    def noisy(w: Any) -> Any:
+        step = lambda h, _: (wg.tanh(F.dropout(h, 0.5) * w + 1), None)
+        return wg.scan(step, wg.zeros(90, dtype=wg.float64), length=900)[0].sum()
+
+    w = wg.linspace(0.1, 0.5, 90, dtype=wg.float64).requires_grad_()
+    twice = lambda w: wg.jvp(wg.grad(noisy), (w.detach(),), (wg.ones_like(w),))[1]
+    for f in (lambda w: wg.autograd.grad(noisy(w), w)[0]), twice:
+        wg.manual_seed(0)
+        expected, following = f(w), wg.rand(3)
+        tight = wg.compile(f, memory=120_000)
+        for _ in range(3):
+            wg.manual_seed(0)
+            np.testing.assert_allclose(tight(w).detach(), expected.detach(), rtol=1e-10)
+            np.testing.assert_array_equal(wg.rand(3), following)
+    later = wg.compile(noisy, memory=120_000)
+    for _ in range(3):
+        wg.manual_seed(0)
+        loss = later(w)
+        np.testing.assert_array_equal(wg.rand(3), following)
+        np.testing.assert_allclose(
+            wg.autograd.grad(loss, w)[0], wg.autograd.grad(_again(noisy, w), w)[0], rtol=1e-10
+        )
+
+
+def _again(f: Any, *args: Any) -> Any:
+    """What a function computes with the first random numbers."""
+    wg.manual_seed(0)
+    return f(*args)
 
 
 def test_a_budget_that_cannot_be_met_says_the_least_that_can() -> None:

@@ -110,7 +110,12 @@ def _reentrant_in_program(region: _Region, args: tuple[Any, ...], draws_again: b
         with modes.no_grad():
             return region.function(*args)
     world = watch.active().world
-    return regions.region(world.trace, first, second, draws_again)
+    return regions.region(world.trace, first, second, _repeating(draws_again))
+
+
+def _repeating(draws_again: bool) -> Callable[[Any], bool]:
+    """Which draws of the first run the second one has too, as eager mode sets a generator back."""
+    return lambda draw: draws_again and bool(draw.again)
 
 
 class _Twice:
@@ -134,7 +139,7 @@ class _Twice:
 
         first = functools.partial(self._first, args, kwargs)
         second = functools.partial(self._second, regions.anew)
-        return regions.region(self.world.trace, first, second, draws_again, self._keeps)
+        return regions.region(self.world.trace, first, second, _repeating(draws_again), self._keeps)
 
     def _first(self, args: Any, kwargs: Any) -> Any:
         begun = self.last = self.world.done()

@@ -8,18 +8,15 @@ have seen what the program did, as other processes do, it raises its error itsel
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
-
-import numpy as np
 
 from wengert.compile.backend import backend
 from wengert.compile.plan.plan import Call as Step
 from wengert.compile.plan.plan import Plan
 from wengert.compile.program.operations import check
 from wengert.compile.program.program import Statement
-from wengert.compile.trace.world.drawn import GENERATORS, Draw
+from wengert.compile.trace.world.drawn import GENERATORS, Draw, put_back, state_of
 from wengert.dispatch import Unforeseen
 from wengert.functions.random import Generator
 
@@ -48,7 +45,7 @@ class Failure:
     def __init__(self, plan: Plan, eagerly: Call) -> None:
         steps = list(_carried_out(plan))
         statements: list[Any] = [step.statement for step in steps]
-        draws = [k for k, s in enumerate(statements) if type(s.function) is Draw]
+        draws = [k for k, s in enumerate(statements) if isinstance(s.function, Draw)]
         owners = {id(x): x for x in (statements[k].function.place.read(()) for k in draws)}
         self.eagerly = eagerly
         self.generators = [x for x in owners.values() if isinstance(x, (Generator, *GENERATORS))]
@@ -69,12 +66,12 @@ class Failure:
             return call
 
         def checked(*args: Any, **kwargs: Any) -> Any:
-            states = [*map(_state_of, self.generators)]
+            states = [*map(state_of, self.generators)]
             try:
                 return call(*args, **kwargs)
             except Unforeseen:
                 for generator, state in zip(self.generators, states, strict=True):
-                    _set_back(generator, state)
+                    put_back(generator, state)
                 return self.eagerly(*args, **kwargs)
 
         return checked
@@ -95,7 +92,7 @@ def _carried_out(plan: Plan) -> Iterator[Step]:
 def _raises(step: Step) -> bool:
     s = step.statement
     raises = s.function is check or not backend().runs(step)
-    return raises and bool(s.inputs or type(s.function) is not Draw)
+    return raises and bool(s.inputs or not isinstance(s.function, Draw))
 
 
 def _supposes(s: Statement) -> bool:
@@ -105,21 +102,6 @@ def _supposes(s: Statement) -> bool:
 
 def _is_seen(s: Statement) -> bool:
     """Whether others may see that a statement was carried out."""
-    if s.function is check or type(s.function) is Draw:
+    if s.function is check or isinstance(s.function, Draw):
         return False
     return s.acts or getattr(s.function, "opaque", False)
-
-
-def _state_of(generator: Any) -> Any:
-    if isinstance(generator, np.random.Generator):
-        return generator.bit_generator.state
-    return generator.getstate() if isinstance(generator, random.Random) else generator.get_state()
-
-
-def _set_back(generator: Any, state: Any) -> None:
-    if isinstance(generator, np.random.Generator):
-        generator.bit_generator.state = state
-    elif isinstance(generator, random.Random):
-        generator.setstate(state)
-    else:
-        generator.set_state(state)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -103,8 +103,8 @@ class Trace(Kind):
         """The levels of forward mode that bodies of loops are in."""
         self.drawn: list[tuple[Any, tuple[Value, ...]]] = []
         """The random draws, and what each gave."""
-        self.drawn_before: Iterator[tuple[Value, ...]] | None = None
-        """What those of wengert's own generator give while something is computed again."""
+        self.drawn_before: Callable[[Any], tuple[Value, ...] | None] = lambda draw: None
+        """What a draw gives while something is computed again; None of one that draws anew."""
         self.written: list[int] = []
         """When the arrays were made into which something was written, write by write."""
         self.returned: int | None = None
@@ -122,9 +122,9 @@ class Trace(Kind):
         self, function: Function, args: Any, kwargs: Any, results: list[tuple[Shape, Any]]
     ) -> tuple[Value, ...]:
         draws = getattr(function, "draws", False)
-        if draws and self.drawn_before is not None and getattr(function, "again", True):
-            self.drawn.append((function, next(self.drawn_before)))
-            return self.drawn[-1][1]
+        if draws and (before := self.drawn_before(function)) is not None:
+            self.drawn.append((function, before))
+            return before
         if not draws and not all(dtypes.is_number(np.dtype(dtype)) for _, dtype in results):
             raise refusals.no_numbers(function)
         outputs = tuple(Value(shape, dtype) for shape, dtype in results)

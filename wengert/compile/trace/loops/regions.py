@@ -13,11 +13,17 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from wengert.arrays.kind import kind_of
 from wengert.autograd import forward
+from wengert.compile.program.program import Statement, Value
 from wengert.compile.trace.arrays.array import Trace
 from wengert.compile.trace.loops.repeats import BodyNode, Place, edge_to, history_of, reached, swept
+from wengert.compile.trace.world.drawn import Draw, PutBack, Stands
+from wengert.compile.trace.world.places import key_of
 from wengert.history import modes
+from wengert.history.location import here
 from wengert.history.node import Output, source, tick
 from wengert.tensor import Tensor, View, current_node, wrap
 from wengert.tree import collect, flatten, rebuild
@@ -78,7 +84,7 @@ def anew(value: Any) -> Any:
 def made_again(trace: Trace, function: Callable[..., Any], *args: Any) -> Any:
     """What a function returns, which runs again to be pulled back, on the same random numbers."""
     return region(
-        trace, lambda: function(*args), lambda: function(*tree_map(anew, args)), draws_again=True
+        trace, lambda: function(*args), lambda: function(*tree_map(anew, args)), lambda draw: True
     )
 
 
@@ -96,26 +102,31 @@ def region(
     trace: Trace,
     first: Run,
     again: Run,
-    draws_again: bool,
+    repeats: Callable[[Draw], bool],
     keeps: Callable[[], bool] = lambda: True,
 ) -> Any:
     """What `first` returns; its derivative keeps nothing of it, and is computed with `again`.
 
-    The second run draws the random numbers of the first one, if that `draws_again`. Where it cannot
-    have them, all is kept. There is none if the first one, once it has run, `keeps` nothing.
+    The second run has the random numbers of the first one, of those draws that it `repeats`. There
+    is no second run if the first one, once it has run, `keeps` nothing.
     """
-    since, drawn = _Since(), len(trace.drawn)
+    since, drawn, begun = _Since(), len(trace.drawn), len(trace.program.statements)
     result = first()
     leaves, tree = flatten(result)
     own = [k for k, x in enumerate(leaves) if _is_made(x, since)]
     if not own or not keeps() or not modes.is_grad_enabled() or _share(leaves, since):
         return result
-    numbers = [values for draw, values in trace.drawn[drawn:] if draw.again]
-    if draws_again and any(v in trace.homes for values in numbers for v in values):
-        return result  # drawn in loops inside, of which only the last ones are there
+    draws = [(draw, values) for draw, values in trace.drawn[drawn:] if repeats(draw)]
+    if any(v in trace.homes for _, values in draws for v in values):  # of these are the last there
+        if any(draw.again is None for draw, _ in draws):
+            return result  # all is kept
+        generators = {key_of(draw.place): draw.place for draw, _ in draws}
+        repeating = _redrawing(trace, list(generators.values()), begun)
+    else:
+        repeating = partial(_repeating, trace, repeats, [values for _, values in draws])
 
     def run_again() -> Any:
-        with _repeating(trace, numbers) if draws_again else contextlib.nullcontext():
+        with repeating():
             return again()
 
     places = [reached(history_of(leaves[k]), since, {}, ()) for k in own]
@@ -140,10 +151,48 @@ def _share(leaves: list[Any], since: _Since) -> bool:
     return any(not _is_made(b, since) or any(b is x for x in leaves) for b in bases)
 
 
+Repeating = Callable[[], contextlib.AbstractContextManager[None]]
+
+
 @contextlib.contextmanager
-def _repeating(trace: Trace, numbers: list[Any]) -> Iterator[None]:
-    before, trace.drawn_before = trace.drawn_before, iter(numbers)
+def _repeating(
+    trace: Trace, repeats: Callable[[Draw], bool], numbers: list[tuple[Value, ...]]
+) -> Iterator[None]:
+    """Draws give what they gave before."""
+    given = iter(numbers)
+    before = trace.drawn_before
+    trace.drawn_before = lambda draw: next(given) if repeats(draw) else None
     try:
         yield
     finally:
         trace.drawn_before = before
+
+
+def _redrawing(trace: Trace, places: list[Any], begun: int) -> Repeating:
+    """Generators draw again from where they stood when so many statements were written."""
+
+    def stand(place: Any) -> Statement:
+        stands = Stands(place)
+        return Statement(stands, (), {}, (Value((stands.size,), np.uint8),), *here())
+
+    first = list(map(stand, places))
+    trace.program.statements[begun:begun] = first
+
+    def put_back(states: list[Statement]) -> None:
+        for place, state in zip(places, states, strict=True):
+            put = Statement(PutBack(place), (state.output,), {}, (), *here())
+            trace.program.statements.append(put)
+
+    @contextlib.contextmanager
+    def again() -> Iterator[None]:
+        before, trace.drawn_before = trace.drawn_before, lambda draw: None
+        now = list(map(stand, places))
+        trace.program.statements += now
+        put_back(first)
+        try:
+            yield
+        finally:
+            put_back(now)
+            trace.drawn_before = before
+
+    return again

@@ -28,7 +28,7 @@ from wengert.compile.trace.arrays.opaque import like, zeros
 from wengert.compile.trace.observe.objects import CHANGEABLE
 from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.places import Attribute, Known, Place
-from wengert.functions.random import default_generator
+from wengert.functions.random import Generator, default_generator
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _CLOCKS = frozenset(
@@ -159,6 +159,52 @@ class Draw:
             result = getattr(owner, self.method)(*args, **kwargs)
         self.makes = type(result)
         return result
+
+
+class Stands(Draw):
+    """Where a generator stands, as so many bytes whatever the numbers in it are."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place, "state")
+        with watch.aside():
+            self.size = len(self._bytes()) * 3 // 2
+
+    def _bytes(self) -> bytes:
+        return pickle.dumps(state_of(self.place.read(())))
+
+    def __call__(self) -> np.ndarray[Any, Any]:
+        return np.frombuffer(self._bytes().ljust(self.size, b"\0"), np.uint8)
+
+
+class PutBack(Draw):
+    """Lets a generator stand where it stood."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place, "put_back")
+
+    def __call__(self, state: np.ndarray[Any, Any]) -> None:
+        put_back(self.place.read(()), pickle.loads(state.tobytes()))
+
+
+def state_of(generator: Any) -> Any:
+    """Where a generator stands, wengert's, NumPy's or Python's."""
+    if isinstance(generator, np.random.Generator):
+        return generator.bit_generator.state
+    if isinstance(generator, random.Random):
+        return generator.getstate()
+    return generator._state() if isinstance(generator, Generator) else generator.get_state()
+
+
+def put_back(generator: Any, state: Any) -> None:
+    """Let it stand where it stood when that was asked."""
+    if isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = state
+    elif isinstance(generator, random.Random):
+        generator.setstate(state)
+    elif isinstance(generator, Generator):
+        generator._restore(state)
+    else:
+        generator.set_state(state)
 
 
 def done(world: Any, generator: Any, name: str, args: Any) -> Any:
