@@ -424,3 +424,15 @@ def test_second_derivatives_of_a_loop_of_unknown_length_end_where_its_states_fin
     np.testing.assert_allclose(tight(w, n), slope(w, n), rtol=1e-10)
     with pytest.raises(MemoryError, match=r"there is room for 4, but the loop ran for longer"):
         tight(w, wg.tensor(300))
+
+
+def test_third_derivatives_of_a_loop_of_unknown_length_compile_within_a_budget():
+    # Two messages of different lengths gave PyErr_SetString two types in one module: TypeError.
+    def run(w):
+        going, step = lambda s: s[0] < 6, lambda s: (s[0] + 1, np.tanh(s[1] * w))
+        return wg.while_loop(going, step, (0, w))[1].sum()
+
+    second = lambda w: wg.grad(lambda w: (wg.grad(run)(w) ** 2).sum())(w)
+    third = lambda w: wg.grad(lambda w: (second(w) ** 2).sum())(w)
+    w = np.linspace(0.5, 1.0, 50)
+    np.testing.assert_allclose(wg.compile(third, memory="1MB")(w), third(w), rtol=1e-9)

@@ -187,3 +187,16 @@ def test_rows_of_results_lie_one_after_the_other_however_they_are_seen(seen):
 
     x = np.linspace(-2, 2, 120).reshape(6, 5, 4)
     assert np.allclose(wg.compile(f)(x), f(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, 1, 12, 13, 14, 150, 300])
+def test_wide_states_that_are_not_kept_are_made_again_by_stretches(n):
+    # Memory for all was new at each call: its pages took 50 times as long as the iterations.
+    def last(w, n):
+        going, step = lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * w + np.sin(s[2]), s[1] * 0.5)
+        return wg.while_loop(going, step, (0, w, 1 - w))[1].sum()
+
+    w = np.linspace(0.5, 0.9, 80_000)
+    slope = wg.compile(wg.grad(last))
+    for _ in range(2):
+        np.testing.assert_allclose(slope(w, wg.tensor(n)), wg.grad(last)(w, n), rtol=1e-9)

@@ -9,6 +9,7 @@ loop, so an iteration allocates nothing.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, zip_longest
@@ -19,7 +20,7 @@ from llvmlite import ir
 
 from wengert.compile.llvm.machine import functions, scratch
 from wengert.compile.llvm.machine.control import Merge, loop, rounds
-from wengert.compile.llvm.machine.lanes import Lanes, larger, smaller, where
+from wengert.compile.llvm.machine.lanes import Lanes, larger, smaller, sqrt, where
 from wengert.compile.llvm.machine.scratch import Variable
 from wengert.compile.llvm.machine.values import BIT, BYTE, I32, I64, POINTER, VOID, B, V
 from wengert.compile.plan.plan import Call, Plan, Table
@@ -263,13 +264,17 @@ def _until(frame: Frame, until: Until) -> None:
 def _keep(
     frame: Frame, of: Until | Rewind, plan: Plan, state: list[V], blocks: list[V], number: Lanes
 ) -> None:
-    """Write down what parts of the state are before an iteration."""
-    if not of.keeps:
-        return
-    row = where(number.below(of.rows - 1), number, of.rows - 1)
-    for k, block in zip(of.keeps, blocks, strict=True):
-        nbytes = plan.inputs[k].nbytes
-        frame.copy(_far(block, row * nbytes), state[k], nbytes)
+    """Write down what parts of the state are before an iteration, while there are rows for it.
+
+    What is near lies in registers: it is written to the last row rather than asked for its number.
+    """
+    there, row = number.below(of.rows), number
+    sizes = {k: plan.inputs[k].nbytes for k in of.keeps}
+    if sizes and (near := max(sizes.values()) <= NEAR):
+        row = where(there, number, of.rows - 1)
+    with contextlib.nullcontext() if not sizes or near else frame.b.if_then(there.value):
+        for (k, nbytes), block in zip(sizes.items(), blocks, strict=True):
+            frame.copy(_far(block, row * nbytes), state[k], nbytes)
 
 
 def _rewind(frame: Frame, rewind: Rewind) -> None:
@@ -289,6 +294,8 @@ class _Sweep(NamedTuple):
     is_last: bool
 
 
+STRETCH = 1 << 20
+"""Bytes for the states of one stretch of iterations: what a core's second cache holds, or less."""
 TOO_LONG = (
     "The second derivative of wg.while_loop reads the states before all iterations, and within the "
     "function's budget of memory there is room for {}, but the loop ran for longer. Give it more "
@@ -299,10 +306,11 @@ TOO_LONG = (
 class _Rewinding:
     """Writes a `Rewind`: all its loops, or the last one where the states that it reads were kept.
 
-    The states that a loop reads lie part by part, a row for each iteration of a stretch. That is
-    all of them; or, of two loops within a limit, as many as there is room for. Then the first loop
-    writes down its whole state a few times on its way, and goes again through the iterations of a
-    stretch from the last such mark before it.
+    The states that a loop reads lie part by part, a row for each iteration of a stretch. Of more
+    than two loops that is all of them; of two, as many as there is room for within a limit, else as
+    lie in near memory: more would be new pages at each call, which take longer than the iterations.
+    Then the first loop writes down its whole state a few times on its way, and goes again through
+    the iterations of a stretch from the last such mark before it.
     """
 
     def __init__(self, frame: Frame, rewind: Rewind) -> None:
@@ -332,24 +340,35 @@ class _Rewinding:
 
     def emit(self) -> None:
         known, blocks = self._known()
-        limit = self.rewind.limit
-        marks = (limit or 0) // 2
-        zero = self.length.full(0)
-        room = self.length if limit is None else zero + (limit - marks)
-        if limit is not None and len(self.sweeps) > 2:
-            room = zero + limit
+        limit, n, two = self.rewind.limit, self.length, len(self.sweeps) == 2
+        zero = n.full(0)
+        if two:
+            room, marks = self._room(limit)
+        else:
+            room, marks = n if limit is None else zero + limit, zero
+        if limit is not None and not two:
             self._refuse_beyond(room)
-        self._allocate(where(known, 0, room))
+        self._allocate(where(known, 0, smaller(room, n) if limit is None else room))
         for k in self.sweeps[-1].reads & set(blocks):
             self.rows[k] = where(known, zero.new(blocks[k]), zero.new(self.rows[k])).value
-        if limit is None or len(self.sweeps) > 2:
+        if two:
+            self._by_stretches(known, room, marks)
+        else:
             with self.b.if_then((~known).value):
                 for j in range(len(self.sweeps) - 1):
-                    self._run(j, zero, self.length)
-            self._run(len(self.sweeps) - 1, zero, self.length)
-        else:
-            self._by_stretches(known, room, marks)
+                    self._run(j, zero, n)
+            self._run(len(self.sweeps) - 1, zero, n)
         self.frame.finish(self.status.get())
+
+    def _room(self, limit: int | None) -> tuple[Lanes, Lanes]:
+        """How many states there is room for, and how many marks."""
+        n = self.length
+        if limit is not None:
+            return n.full(limit - limit // 2), n.full(limit // 2)
+        near = STRETCH // max(sum(v.nbytes for v in self.parts[: len(self.sweeps[0].state)]), 1)
+        root = sqrt(n.to("sitofp", ir.DoubleType())).to("fptosi", I64) + 1
+        room = larger(root, max(near, 2))
+        return room, larger((n + room - 1).by("udiv", room), 1)
 
     def _known(self) -> tuple[Lanes, dict[int, V]]:
         """Whether all states that the last loop reads were kept, and where."""
@@ -374,13 +393,13 @@ class _Rewinding:
 
     # ---- within a limit -------------------------------------------------------------------------
 
-    def _by_stretches(self, known: Lanes, room: Lanes, marks: int) -> None:
+    def _by_stretches(self, known: Lanes, room: Lanes, marks: Lanes) -> None:
         """The last loop, a stretch at a time from the end, after the first one's part of each."""
         b, n, first = self.b, self.length, self.sweeps[0]
         many = ~known & (n > room)
         apart = where(many, (n + (marks - 1)).by("udiv", marks), n)
         size = where(known, n, room)
-        marked = self._rows(range(len(first.state)), where(many, n.full(marks), 0))
+        marked = self._rows(range(len(first.state)), where(many, marks, 0))
 
         def mark(number: Lanes) -> None:
             with b.if_then(number.by("urem", apart).equals(0).value):

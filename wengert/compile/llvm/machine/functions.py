@@ -31,7 +31,9 @@ def declare(
 
 def call(b: ir.IRBuilder, name: str, result: ir.Type, arguments: list[ir.Value]) -> ir.Value:
     """Call a function of the C library, or of Python's (`python.NAME`), or an intrinsic."""
-    return b.call(declare(b.module, name, result, [x.type for x in arguments]), arguments)
+    # Of plain addresses, whatever lies there: two constants may differ in length.
+    kinds = [ir.PointerType() if isinstance(x.type, ir.PointerType) else x.type for x in arguments]
+    return b.call(declare(b.module, name, result, kinds), arguments)
 
 
 class Weight(NamedTuple):
