@@ -436,3 +436,10 @@ def test_third_derivatives_of_a_loop_of_unknown_length_compile_within_a_budget()
     third = lambda w: wg.grad(lambda w: (second(w) ** 2).sum())(w)
     w = np.linspace(0.5, 1.0, 50)
     np.testing.assert_allclose(wg.compile(third, memory="1MB")(w), third(w), rtol=1e-9)
+
+
+def test_working_memory_that_there_is_not_is_told_with_a_cure():
+    # NumPy's error told the shape of an array that nobody had made.
+    f = wg.compile(wg.grad(lambda x: wg.fori_loop(0, 10**13, lambda _, s: np.sin(s), x).sum()))
+    with pytest.raises(MemoryError, match=r"works in [\d,]+ bytes(.|\n)*wg.compile\(f, memory="):
+        f(np.ones(300))

@@ -182,6 +182,23 @@ class TestRefused:
         with pytest.raises(StateError, match="has no rows"):
             wg.map(lambda x: x, wg.tensor(1.0))
 
+    def test_unequal_rows_are_told_with_the_line_and_what_to_take(self):
+        # Neither was said.
+        told = r"\(xs\[0\]: 3, xs\[1\]: 4\) rows, at\n.*test_eager(.|\n)*e.g. xs\[1\]\[:3\]"
+        scan = lambda x, y: wg.scan(lambda c, _: (c, None), 0.0, (x, y))
+        for f in scan, wg.compile(scan):
+            with pytest.raises(StateError, match=told):
+                f(wg.zeros(3), wg.zeros(4))
+        with pytest.raises(StateError, match=r"e.g. length=3"):
+            wg.scan(lambda c, x: (c, None), 0, wg.zeros(3), length=5)
+
+    def test_the_classes_of_a_trace_are_not_told(self):
+        # A body was said to return a TracedArray.
+        f = lambda x: wg.scan(lambda c, row: c + row, np.zeros(()), x)
+        for g in f, wg.compile(f):
+            with pytest.raises(StateError, match=r"returned an array, in <lambda> \(line "):
+                g(np.zeros(3))
+
     def test_a_body_without_a_pair(self):
         with pytest.raises(StateError, match=r"has to return a pair \(carry, y\)"):
             wg.scan(lambda c, x: c, wg.zeros(2), length=2)

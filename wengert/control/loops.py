@@ -17,7 +17,7 @@ import numpy as np
 from wengert.arrays.kind import array_of
 from wengert.control import choice
 from wengert.control.recorded import Loop, tracing
-from wengert.control.states import Form, agreed, apart, length_of, row, split, stacked
+from wengert.control.states import Form, agreed, apart, length_of, place, row, split, stacked
 from wengert.errors import StateError
 from wengert.functions.creation import zeros
 from wengert.tensor import Tensor, wrap
@@ -198,9 +198,17 @@ def _pair(pair: Any, f: Any) -> Any:
     if type(pair) is not tuple or len(pair) != 2:
         raise StateError(
             f"the body of wg.scan, {getattr(f, '__name__', f)}, has to return a pair (carry, y), "
-            f"but returned {type(pair).__name__}. Return (carry, None) if there is no y."
+            f"but returned {_called(pair)}, {place(f)}\nReturn (carry, None) if there is no y."
         )
     return pair
+
+
+def _called(x: Any) -> str:
+    """What something is, for errors: whether an array is traced is no concern of the user's."""
+    if type(x) is tuple:
+        return f"a tuple of {len(x)}"
+    is_array = hasattr(x, "shape") and not isinstance(x, Tensor)
+    return "an array" if is_array else type(x).__name__
 
 
 def _has_tensors(*states: Any) -> bool:

@@ -65,7 +65,8 @@ def agreed(first: Form, second: Form, tell: Callable[[], tuple[str, str, Any]]) 
         one, other, function = tell()
         raise StateError(
             f"{one} has the structure {first.tree!r}, but {other} has {second.tree!r}, where each "
-            f"* is a tensor, an array or a number, {place(function)}"
+            f"* is a tensor, an array or a number, {place(function)}\nReturn the same containers, "
+            "with as many items."
         )
     leaves = []
     for k, (a, b) in enumerate(zip(first.leaves, second.leaves, strict=True)):
@@ -143,7 +144,12 @@ def length_of(xs: Any, length: int | None, what: str, name: str = "xs") -> int:
         )
     if len(set(counts.values())) > 1:
         told = ", ".join(f"{name}: {n}" for name, n in counts.items())
-        raise StateError(f"{what} goes through all of {name} at once, but there are ({told}) rows.")
+        longest, least = max(counts, key=counts.__getitem__), min(counts.values())
+        cure = f"length={least}" if longest == "length" else f"{longest}[:{least}]"
+        raise StateError(
+            f"{what} goes through all of {name} at once, but there are ({told}) rows, at\n"
+            f"  {line_of(*here())}\nGive all as many, e.g. {cure}."
+        )
     return next(iter(counts.values()))
 
 

@@ -134,7 +134,13 @@ def executable(program: Program) -> Executable:
 def aligned(size: int) -> np.ndarray:
     """Uninitialised memory that begins at a line of the cache; a byte at least."""
     size = max(size, 1)  # an empty array has no address
-    memory = np.empty(size + LINE, np.uint8)
+    try:
+        memory = np.empty(size + LINE, np.uint8)
+    except MemoryError:
+        raise MemoryError(
+            f"a compiled function works in {size:,} bytes, which this process does not get. Let "
+            'it do with less, e.g. wg.compile(f, memory="1GB"), or take smaller batches.'
+        ) from None
     skip = -memory.ctypes.data % LINE
     return memory[skip : skip + size]
 
