@@ -114,3 +114,15 @@ def test_arrays_of_wider_numbers_than_tensors_have_are_asked() -> None:
         return [*first, noted(f(numbers(1)))]
 
     alike(told(story, wg.compile), told(story, lambda f: f), 1e-6, "")
+
+
+@pytest.mark.parametrize("taken", [t for t in TAKEN if t not in ("O[::-1]", "O.T")])
+@pytest.mark.parametrize("name", KINDS)
+def test_an_argument_of_a_class_has_the_operators_of_that(name: str, taken: str) -> None:
+    # It was read as one of NumPy's own: a matrix was multiplied element by element.
+    def story(compile: Any) -> Any:
+        m = module(f"{KINDS[name]}\ndef f(x, O): return {taken}")
+        f = compile(m.f)
+        return [str(told_or_raised(f, numbers(1, 2, 3), m.O)) for _ in range(3)]
+
+    same_if_not_refused(story)

@@ -41,8 +41,8 @@ from wengert.compile.call.signature import (
     holds_no_memory,
     is_numpys,
     kind_of,
+    of_another_kind,
     same_memory,
-    without_memory,
 )
 from wengert.compile.call.specialization import Failed, Specialization
 from wengert.compile.program.budget import bytes_of
@@ -366,7 +366,7 @@ class CompiledFunction(_Typed[P, R]):
         flat: list[Any] = []
         structure = flatten((args, kwargs), flat)
         given = list(containers(args, kwargs))
-        if any(map(without_memory, flat)) or not are_several(given):
+        if any(map(of_another_kind, flat)) or not are_several(given):
             return eagerly(*args, **kwargs)
         key = self._signature(structure, flat)
         known = self.specializations.setdefault(key, [])

@@ -8,6 +8,7 @@ import numpy as np
 
 from wengert.compile.trace.arguments import flatten
 from wengert.compile.trace.arrays.layouts import strides_of
+from wengert.compile.trace.arrays.returned import has_numpys_operators
 from wengert.compile.trace.observe.objects import UNCHANGEABLE, contents
 from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.world.places import history_of, is_number
@@ -23,10 +24,14 @@ def holds_no_memory(container: Any) -> bool:
     )
 
 
-def without_memory(x: Any) -> bool:
-    """Whether an argument is of another kind of array than NumPy's: of a vmap, say."""
+def of_another_kind(x: Any) -> bool:
+    """Whether an argument is of another kind of array than NumPy's, of a vmap, say, or of a class
+    with operators of its own.
+    """
     array = x._array if isinstance(x, Tensor) else x
-    return hasattr(type(array), "__array_function__") and not isinstance(array, np.ndarray)
+    if isinstance(array, np.ndarray):
+        return not has_numpys_operators(array)
+    return hasattr(type(array), "__array_function__")
 
 
 def is_numpys(x: Any) -> bool:

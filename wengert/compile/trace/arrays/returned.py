@@ -15,6 +15,24 @@ def is_traced(x: Any) -> bool:
     return hasattr(type(x), "single")
 
 
+def has_numpys_operators(array: np.ndarray[Any, Any]) -> bool:
+    """Whether what comes of an array is what its numbers say: it is NumPy's own, or of a class that
+    makes such arrays, as maps of files do.
+    """
+    kind = type(array)
+    if kind is np.ndarray:
+        return True
+    if any(getattr(kind, name) is not getattr(np.ndarray, name) for name in _OPERATING):
+        return False
+    try:
+        return type(np.equal(array, array)) in (np.ndarray, np.bool)
+    except TypeError:  # records
+        return False
+
+
+_OPERATING = "__array_ufunc__", "__array_function__", "__mul__"
+
+
 def become_wider(operands: Any) -> bool:
     """Whether NumPy makes more than half precision of these: its own numbers have a dtype."""
     kinds = [x.dtype for x in operands if hasattr(x, "dtype") and not getattr(x, "weak", False)]

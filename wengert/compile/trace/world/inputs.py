@@ -20,6 +20,7 @@ from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.arrays.identity import ByIdentity
 from wengert.compile.trace.arrays.ints import Bounds, cuts, interval
 from wengert.compile.trace.arrays.refusals import undecided
+from wengert.compile.trace.arrays.returned import has_numpys_operators
 from wengert.compile.trace.arrays.storage import Storage
 from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.places import (
@@ -172,7 +173,7 @@ class Inputs:
                 f"an array of dtype {array.dtype} in a compiled function at\n  {line_of(*here())}\n"
                 "Convert it to numbers of the machine's byte order first, e.g. x.astype(float)."
             )
-        if not _is_plain(array):
+        if not has_numpys_operators(array):
             raise TracingError(
                 f"an array of class {type(array).__name__} meets one that a compiled function "
                 f"computes, at\n  {line_of(*here())}\nWhat comes of that its class says. Write "
@@ -474,17 +475,3 @@ class Passed:
 
 def _name(place: Place) -> str:
     return f"x{place.number}" if isinstance(place, Argument) else "state"
-
-
-def _is_plain(array: np.ndarray[Any, Any]) -> bool:
-    """Whether an array has NumPy's operators, and makes arrays of NumPy's own class, as maps of
-    files do.
-    """
-    kind = type(array)
-    if kind is np.ndarray:
-        return True
-    own = (getattr(kind, name) is getattr(np.ndarray, name) for name in _OPERATING)
-    return all(own) and type(np.equal(array, array)) in (np.ndarray, np.bool)
-
-
-_OPERATING = "__array_ufunc__", "__array_function__", "__mul__"
