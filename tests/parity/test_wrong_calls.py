@@ -203,10 +203,12 @@ def shapes_that_do_not_fit(t: Any) -> list[Any]:
         lambda: t.nn.PReLU(device="gpu"),
         lambda: f.pad(x, [1.0, 2.0]),
         lambda: t.arange(3, out=3),
+        lambda: f.unfold(t.ones(1, 1, 2, 3), (3, 2)),
+        lambda: t.utils.data.default_collate([x, 3]),
     ]
 
 
-@pytest.mark.parametrize("place", range(7))
+@pytest.mark.parametrize("place", range(9))
 def test_what_does_not_fit_is_refused(place: int) -> None:
     # They gave results: of other shapes broadcast, of all shifts but the first left out.
     for t in (torch, wg):

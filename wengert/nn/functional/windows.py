@@ -288,9 +288,15 @@ def unfold(
     x, lone = _batched(input, 2, "unfold")
     kernel, steps = sizes(kernel_size, 2, "kernel_size"), sizes(stride, 2, "stride")
     check_positive("unfold", kernel_size=kernel, stride=steps)
-    out = apply(
-        rules.unfold, x, kernel, steps, sizes(padding, 2, "padding"), sizes(dilation, 2, "dilation")
-    )
+    padding, dilation = sizes(padding, 2, "padding"), sizes(dilation, 2, "dilation")
+    spatial = x._array.shape[2:]
+    windows = rules.output_sizes(spatial, kernel, steps, padding, dilation)
+    if min(windows) < 1:
+        raise RuntimeError(
+            f"unfold: an input of spatial size {spatial} has no window of kernel_size={kernel}, "
+            f"with dilation={dilation} and padding={padding}: there would be {windows} of them"
+        )
+    out = apply(rules.unfold, x, kernel, steps, padding, dilation)
     return out[0] if lone else out
 
 

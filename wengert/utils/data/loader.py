@@ -33,6 +33,11 @@ def default_collate(batch: Sequence[Any]) -> Any:
     """
     first = batch[0]
     if isinstance(first, Tensor):
+        for k, x in enumerate(batch):
+            if not isinstance(x, Tensor):
+                raise TypeError(
+                    f"expected Tensor as element {k} of a batch, but got {type(x).__name__}"
+                )
         arrays = [x._array for x in batch if x._node is None]
         if len(arrays) == len(batch) and {*map(type, arrays)} == {np.ndarray}:
             return wrap(_stacked(arrays))
@@ -40,7 +45,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, np.ndarray):
         if first.dtype.kind in "OSU":
             raise TypeError(_wrong(first.dtype))
-        return as_tensor(_stacked(batch))
+        return as_tensor(_stacked([np.asarray(x) for x in batch]))
     if isinstance(first, np.generic):
         return as_tensor(np.asarray(batch))
     if isinstance(first, float):
