@@ -194,6 +194,7 @@ def lse(**fields):
         (lse(function="hessian"), "no function hessian, but primal, gradient"),
         ('{"id": 7, "kind": "evaluate", "module": "lse", "function": "primal"}', "field input"),
         (lse(input=3), "the input is an object with the fields x"),
+        (lse(input={"x": 3}), "field x has 0 dimensions, and should have 1: n"),  # it was a size
         (lse(input={}), "lacks the field x"),
         (lse(input={"x": [[1.0]]}), "field x has 2 dimensions, and should have 1"),
         (lse(input={"x": [[1.0], [1.0, 2.0]]}), "field x has rows of different lengths"),

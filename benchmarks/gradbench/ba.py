@@ -101,9 +101,9 @@ def workloads(folder):
 
 PROBLEM = Problem(
     fields={
-        "n": "n",
-        "m": "m",
-        "p": "p",
+        "n": "size n",
+        "m": "size m",
+        "p": "size p",
         "cam": "11",
         "x": "3",
         "w": "number",

@@ -43,7 +43,7 @@ def workload(ell):
 
 
 PROBLEM = Problem(
-    fields={"A": "*", "ell": "ell"},
+    fields={"A": "*", "ell": "size ell"},
     functions={"primal": wg.compile(determinant), "gradient": wg.compile(wg.grad(determinant))},
     derivatives=("gradient",),
     workloads=lambda data: [workload(ell) for ell in range(5, 12)],

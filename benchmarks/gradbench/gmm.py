@@ -77,9 +77,9 @@ SIZES = [(d, k) for d in (2, 10, 20, 32, 64) for k in (5, 10, 25, 50, 100)]
 
 PROBLEM = Problem(
     fields={
-        "d": "d",
-        "k": "k",
-        "n": "n",
+        "d": "size d",
+        "k": "size k",
+        "n": "size n",
         "alpha": "k",
         "mu": "k d",
         "q": "k d",

@@ -92,7 +92,7 @@ def jacobian(theta, us, hand, corners, points):
 
 DATA = {"correspondences": "int p", "points": "p 3", "model": "table"}
 MODEL = {
-    "bone_count": "b",
+    "bone_count": "size b",
     "parents": "int b",
     "base_relatives": "b 4 4",
     "inverse_base_absolutes": "b 4 4",

@@ -23,7 +23,7 @@ def workload(n, m=128):
 
 
 PROBLEM = Problem(
-    fields={"x": "m", "n": "n"},
+    fields={"x": "m", "n": "size n"},
     functions={"primal": wg.compile(misfit), "gradient": wg.compile(wg.grad(misfit))},
     derivatives=("gradient",),
     work=lambda x, n: n * len(x),

@@ -37,7 +37,7 @@ def workload(n, s):
 SIZES = [(n, s) for n in (1000, 10000, 100000) for s in (1, 10, 100)]
 
 PROBLEM = Problem(
-    fields={"x": "n", "s": "s"},
+    fields={"x": "n", "s": "size s"},
     functions={"primal": wg.compile(solve), "gradient": wg.compile(wg.grad(last))},
     derivatives=("gradient",),
     work=lambda x, s: len(x) * s,

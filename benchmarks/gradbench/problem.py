@@ -71,14 +71,14 @@ class Problem:
 def read(message: Any, kinds: Mapping[str, str]) -> dict[str, Any]:
     """The fields as numbers and arrays, each of the kind that is described for it.
 
-    A kind is "number", "integer", "table" (an object), the name of a size (an integer that has to
-    agree with the arrays), or the sizes of an array: "n d", "2l 4b" for even numbers of rows and
+    A kind is "number", "integer", "table" (an object), "size n" (an integer that has to agree with
+    the arrays), or the sizes of an array: "n d", "2l 4b" for even numbers of rows and
     multiples of four columns, "int p" for integers, where "*" stands for any size. Sizes that have
     a name are not 0, numbers neither inf nor NaN.
 
-    >>> read({"n": 2, "x": [[1, 2, 3], [4, 5, 6]]}, {"n": "n", "x": "n d"})["x"].shape
+    >>> read({"n": 2, "x": [[1, 2, 3], [4, 5, 6]]}, {"n": "size n", "x": "n d"})["x"].shape
     (2, 3)
-    >>> read({"n": 3, "x": [[1, 2, 3], [4, 5, 6]]}, {"n": "n", "x": "n d"})
+    >>> read({"n": 3, "x": [[1, 2, 3], [4, 5, 6]]}, {"n": "size n", "x": "n d"})
     Traceback (most recent call last):
     benchmarks.gradbench.problem.InputError: field x has 2 for its size n, which is 3 in field n
     """
@@ -100,12 +100,12 @@ def _field(name: str, value: Any, kind: str, sizes: dict[str, tuple[int, str]]) 
             raise InputError(f"field {name} is a number, not {_shown(value)}")
         return float(value)
     words = kind.split()
-    if kind == "integer" or (len(words) == 1 and _is_number(value)):
+    if kind == "integer" or words[0] == "size":
         if not _is_number(value) or value != int(value) or value < (kind != "integer"):
             positive = "an " if kind == "integer" else "a positive "
             raise InputError(f"field {name} is {positive}integer, not {_shown(value)}")
         if kind != "integer":
-            _agree(name, kind, int(value), sizes)
+            _agree(name, words[1], int(value), sizes)
         return int(value)
     integers = words[0] == "int"
     array = _array(name, value, np.int64 if integers else np.float64)
