@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from wengert.errors import TracingError
+from wengert.errors import StateError, TracingError
 
 ROWS = np.zeros((3, 2))
 ALWAYS: dict[str, Callable[[Any], Any]] = {
@@ -122,6 +122,21 @@ def test_a_body_that_writes_into_what_another_iteration_returned_is_refused(name
     # Eagerly the next iteration writes there, too; a program has a copy of it.
     with pytest.raises(TracingError, match=r"in <lambda> \(line .*test_ways.py\), called at\n"):
         wg.compile(SHARING[name])(wg.ones(2))
+
+
+def grown(s: Any) -> Any:
+    return wg.cat([s, s])
+
+
+def test_an_error_of_a_body_from_outside_names_its_own_line() -> None:
+    # It named the code that stands in its place while it is observed.
+    f = wg.compile(lambda x: wg.fori_loop(0, 3, lambda i, s: grown(s), x))
+    with pytest.raises(StateError, match=r"in <lambda> \(line .*test_ways.py\)"):
+        f(wg.ones(2))
+    for compile in (lambda f: f, wg.compile):
+        f = compile(lambda x: wg.while_loop(lambda s: s.sum() < 9, grown, x))
+        with pytest.raises(StateError, match=r"in grown \(line .*test_ways.py\)"):
+            f(wg.ones(2))
 
 
 def raises_while(write: Any, catch: bool) -> dict[str, Callable[[Any], Any]]:

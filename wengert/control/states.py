@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compile.trace.observe.stubs import code_of
 from wengert.errors import StateError
 from wengert.functions.creation import as_tensor
 from wengert.functions.joining import stack
@@ -111,7 +113,7 @@ def described(form: Any) -> str:
 def place(function: Any) -> str:
     """Where a loop was called, and which function it was given, for errors."""
     function = inspect.unwrap(function)
-    code = getattr(function, "__code__", None)
+    code = code_of(function) if isinstance(function, FunctionType) else None
     named = f"{getattr(function, '__name__', type(function).__name__)}"
     begun = f" (line {code.co_firstlineno} of {code.co_filename})" if code else ""
     return f"in {named}{begun}, called at\n  {line_of(*here())}"

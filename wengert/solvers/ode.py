@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any, Literal, TypeVar, overload
 
@@ -21,6 +22,7 @@ from wengert.compile.trace.world import watch
 from wengert.control.recorded import tracing
 from wengert.dispatch import as_array, known, require
 from wengert.history import modes
+from wengert.history.node import tick
 from wengert.solvers.looped import chosen_steps, fixed_steps
 from wengert.solvers.parameters import Call, Equations, Tensors, as_given, carries, in_rows
 from wengert.solvers.runge_kutta import METHODS, steps_between
@@ -107,7 +109,7 @@ def odeint(
 
     In compiled functions the steps are a loop of the machine code, with SciPy's methods calls of
     Python. The derivative of that loop is exact, and keeps y at the times and the steps of one
-    interval, so it serves for either `gradient`.
+    interval, so it serves for either `gradient`, and for what f closes over.
 
     Errors: ValueError for times that do not increase or decrease, and for options that the method
     does not have; GradError where f is not finite, where steps become too many or too short, and,
@@ -374,13 +376,15 @@ def _directly(problem: Problem, call: Call, times: Any, gradient: str) -> list[A
     tracked = any(x.requires_grad or carries(x) for x in (*ys, *parameters, t))
     # Then in eager mode the derivative calls f, or a step that is differentiated is tried before.
     otherwise = tracked and (gradient == "adjoint" or options.chooses)
-    capture = watch.active() if otherwise else None
+    capture, since = watch.active() if otherwise else None, tick()
 
     def f(t: Any, y: Any) -> Any:
-        begun = capture and capture.world.done()
-        slope = vector.join(problem.flow(t, vector.split(y), parameters))
-        if capture is not None and capture.world.has_computed(begun, capture.world.done()):
-            capture.world.refuse(_OFTEN)
+        world = capture and capture.world
+        begun = world and world.done()
+        with world.recorded_unasked(_UNRECORDED, since) if world else nullcontext():
+            slope = vector.join(problem.flow(t, vector.split(y), parameters))
+        if world and world.has_computed(begun, world.done()):
+            world.refuse(_OFTEN)
         return slope
 
     y = vector.join(ys)
@@ -402,6 +406,7 @@ _OFTEN = (
     "odeint, differentiated, of a function that draws random numbers or writes into arrays (but "
     'with fixed steps and gradient="direct")'
 )
+_UNRECORDED = "odeint of a function that asks whether it is recorded"
 
 
 def _count(options: Options, t: Any) -> int | None:

@@ -100,7 +100,7 @@ def _reentrant_in_program(region: _Region, args: tuple[Any, ...], draws_again: b
     from wengert.compile.trace.loops import regions
 
     def first() -> Any:
-        with world.recorded_unasked():
+        with world.recorded_unasked(_UNRECORDED):
             return region.function(*args)
 
     def second() -> Any:
@@ -116,6 +116,9 @@ def _reentrant_in_program(region: _Region, args: tuple[Any, ...], draws_again: b
 def _repeating(draws_again: bool) -> Callable[[Any], bool]:
     """Which draws of the first run the second one has too, as eager mode sets a generator back."""
     return lambda draw: draws_again and bool(draw.again)
+
+
+_UNRECORDED = "a reentrant checkpoint that asks in its first run whether it is recorded"
 
 
 class _Twice:

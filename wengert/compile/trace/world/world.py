@@ -91,7 +91,6 @@ from wengert.history.surroundings import EVERYWHERE, SETTINGS
 from wengert.tensor import Tensor, current_node
 
 OF_THE_TRACE = TracingError | Retraced | Postponed
-ASKED_WHETHER = "a reentrant checkpoint that asks in its first run whether it is recorded"
 OF_ITS_SIZE = MemoryError | RecursionError
 """Errors of what a trace takes more of than a call, memory and depth, unless the function raises
 them itself."""
@@ -127,8 +126,9 @@ class World(Reads):
         """What the function wrote, in order: a place and a value, or a call on a container."""
         self.shadows: dict[int, tuple[Any, Any]] = {}
         self.unobserved: Unobserved | None = None  # the first that ran so
-        self.unasked_since = math.inf
-        """Since when nobody may ask whether it is recorded."""
+        self.unasked: tuple[float, str] = math.inf, ""
+        """Since when nobody may ask for a history, and what is refused then."""
+        self.mode_unasked = ""
         self.identifies = False  # whether it counts which object a container among the arguments is
         self.unrolled: dict[Any, int] | None = None
         """How many steps of the user's loops are traced before the others; None if all are."""
@@ -276,18 +276,23 @@ class World(Reads):
 
     def _ask_history(self, edge: Any) -> None:
         ask_history([edge])
-        node = source(edge)[0]
-        if node is not None and abs(node.order) > self.unasked_since:
-            self.refuse(ASKED_WHETHER)
+        node, (since, what) = source(edge)[0], self.unasked
+        if node is not None and abs(node.order) > since:
+            self.refuse(what)
 
     @contextlib.contextmanager
-    def recorded_unasked(self) -> Iterator[None]:
-        """What runs inside is recorded, though not in eager mode: nobody may ask whether it is."""
-        outer, self.unasked_since = self.unasked_since, min(self.unasked_since, tick())
+    def recorded_unasked(self, what: str, since: int | None = None) -> Iterator[None]:
+        """What runs inside is recorded, though not in eager mode: nobody may ask for the mode, or
+        for the history of what was made inside; or, if `since` is given, of what was made since.
+        """
+        outer, mode = self.unasked, self.mode_unasked
+        if since is None:
+            self.mode_unasked, since = what, tick()
+        self.unasked = min(outer, (since, what))
         try:
             yield
         finally:
-            self.unasked_since = outer
+            self.unasked, self.mode_unasked = outer, mode
 
     def library_answered(self, guard: Guard) -> None:
         """A mode that holds for a while is known anyway, and it may be the function's own."""
@@ -295,8 +300,8 @@ class World(Reads):
             holds = guard.holds()
             with modes.no_grad():
                 is_of_mode = guard.holds() is not holds
-        if is_of_mode and self.unasked_since < math.inf:
-            self.refuse(ASKED_WHETHER)
+        if is_of_mode and self.mode_unasked:
+            self.refuse(self.mode_unasked)
         if holds:
             self.conditions.note(guard, late=True)
 
