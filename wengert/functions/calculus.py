@@ -47,13 +47,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
                 f"{list(x.shape)} beside {list(input.shape)}"
             )
     x = cat(parts, axis) if len(parts) > 1 else input
-    for _ in range(n):
-        size = x.shape[axis]
-        if not size:
-            break
-        upper, lower = narrow(x, axis, 1, size - 1), narrow(x, axis, 0, size - 1)
-        x = upper ^ lower if x.dtype == dtypes.bool else upper - lower
-    return x
+    return numpy.diff(x, n, axis)
 
 
 # ---- integrals -----------------------------------------------------------------------------

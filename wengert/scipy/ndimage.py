@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -30,21 +30,32 @@ def _bordered(x: Any, around: Any, mode: str, cval: Any) -> Any:
     return np.pad(x, around, numpy_mode)
 
 
+def _for_each(value: Any, n: int) -> list[Any]:
+    """A setting for each axis, which may be given once for all."""
+    return list(value) if hasattr(value, "__len__") and np.ndim(value) else [value] * n
+
+
+def _seen_from(
+    x: Any, shape: Any, places: Iterable[Any], mode: str, cval: Any, origin: Any
+) -> list[Any]:
+    """The image as each of these places in a window of a shape sees it, while that moves."""
+    before = [n // 2 + o for n, o in zip(shape, _for_each(origin, len(shape)), strict=True)]
+    around = [(b, n - 1 - b) for b, n in zip(before, shape, strict=True)]
+    wide = _bordered(x, around, mode, cval)
+    return [
+        wide[tuple([slice(i, i + n) for i, n in zip(at, x.shape, strict=True)])] for at in places
+    ]
+
+
 @meaning("ndimage")
 def correlate(
     input: Any, weights: Any, mode: str = "reflect", cval: Any = 0.0, origin: Any = 0
 ) -> Any:
     """sum_j weights[j] input[i + j - center], of as many dimensions as the image has."""
     x, w = as_array(input), as_array(weights)
-    origins = [origin] * len(w.shape) if isinstance(origin, int) else list(origin)
-    before = [n // 2 + o for n, o in zip(w.shape, origins, strict=True)]
-    around = [(b, n - 1 - b) for b, n in zip(before, w.shape, strict=True)]
-    wide = _bordered(x, around, mode, cval)
-    total: Any = 0.0
-    for at in itertools.product(*map(range, w.shape)):
-        part = tuple(slice(i, i + n) for i, n in zip(at, x.shape, strict=True))
-        total = total + wide[part] * w[at]
-    return total
+    places = [*itertools.product(*map(range, w.shape))]
+    seen = zip(places, _seen_from(x, w.shape, places, mode, cval, origin), strict=True)
+    return sum([part * w[at] for at, part in seen], 0.0)
 
 
 @meaning("ndimage")
@@ -58,25 +69,21 @@ def convolve(
     tensor([2., 4., 0.])
     """
     w = as_array(weights)
-    origins = [origin] * len(w.shape) if isinstance(origin, int) else list(origin)
-    # An even window has its center behind the middle, so that turned around it is one off.
-    turned = [-o - (n % 2 == 0) for o, n in zip(origins, w.shape, strict=True)]
+    origins = zip(_for_each(origin, len(w.shape)), w.shape, strict=True)
+    turned = [_turned(o, n) for o, n in origins]
     return correlate(input, np.flip(w), mode=mode, cval=cval, origin=turned)
 
 
-def _of_one_axis(correlation: Any) -> Any:
-    def along(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int = 0) -> Any:
-        w = as_array(weights)
-        shape = [1] * len(x.shape)
-        shape[axis % len(shape)] = w.shape[0]
-        origins = [0] * len(shape)
-        origins[axis % len(shape)] = origin
-        return correlation(x, np.reshape(w, shape), mode=mode, cval=cval, origin=origins)
-
-    return along
+def _turned(origin: int, n: int) -> int:
+    """An even window has its center behind the middle, so that turned around it is one off."""
+    return -origin - (n % 2 == 0)
 
 
-_correlated, _convolved = _of_one_axis(correlate), _of_one_axis(convolve)
+def _correlated(x: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int = 0) -> Any:
+    w, n = as_array(weights), len(x.shape)
+    along = lambda value, rest: [value if i == axis % n else rest for i in range(n)]
+    origins = along(origin, 0)
+    return correlate(x, np.reshape(w, along(-1, 1)), mode=mode, cval=cval, origin=origins)
 
 
 @meaning("ndimage")
@@ -94,7 +101,9 @@ def convolve1d(
     origin: int = 0,
 ) -> Any:  # fmt: skip
     """The convolution along one axis."""
-    return _convolved(as_array(input), weights, axis, mode, cval, origin)
+    w = as_array(weights)
+    turned = _turned(origin, w.shape[0])
+    return _correlated(as_array(input), np.flip(w), axis, mode, cval, turned)
 
 
 def _bell(sigma: Any, order: int, radius: int) -> Any:
@@ -119,11 +128,6 @@ def gaussian_filter1d(
     """
     size = int(truncate * float(bare(sigma)) + 0.5) if radius is None else radius
     return _correlated(as_array(input), _bell(sigma, order, size), axis, mode, cval)
-
-
-def _for_each(value: Any, n: int) -> list[Any]:
-    """A setting for each axis, which may be given once for all."""
-    return list(value) if hasattr(value, "__len__") and np.ndim(value) else [value] * n
 
 
 @meaning("ndimage")
@@ -237,13 +241,8 @@ def _windows(input: Any, size: Any, footprint: Any, mode: str, cval: Any, origin
             raise RuntimeError("no footprint or filter size provided")
         footprint = np.ones(_for_each(size, len(x.shape)), dtype=bool)
     kept = np.asarray(footprint, dtype=bool)
-    origins = _for_each(origin, len(x.shape))
-    before = [n // 2 + o for n, o in zip(kept.shape, origins, strict=True)]
-    around = [(b, n - 1 - b) for b, n in zip(before, kept.shape, strict=True)]
-    wide = _bordered(x, around, mode, cval)
-    places = (tuple(map(int, at)) for at in np.argwhere(kept))
-    parts = ([slice(i, i + n) for i, n in zip(at, x.shape, strict=True)] for at in places)
-    return np.stack([wide[tuple(part)] for part in parts])
+    places = [tuple(map(int, at)) for at in np.argwhere(kept)]
+    return np.stack(_seen_from(x, kept.shape, places, mode, cval, origin))
 
 
 def _of_windows(name: str, doc: str, reduce: Callable[[Any], Any]) -> Any:

@@ -243,40 +243,26 @@ def _weights(
     """Each new pixel's share of the old ones, as `resize` takes it."""
     if antialias:
         matrix = _smoothing_weights(size, out, scale, corners, mode)
-    elif mode == "bicubic":
-        matrix = _cubic_weights(size, out, scale, corners)
     else:
-        matrix = _linear_weights(size, out, scale, corners)
+        matrix = _tap_weights(size, out, scale, corners, mode == "bicubic")
     return band(matrix.astype(dtype))
 
 
-def _linear_weights(size: int, out: int, scale: float | None, align_corners: bool) -> Any:
-    """The matrix of linear interpolation from `size` points to `out`; as many stay as they are."""
-    if out == size:
+def _tap_weights(size: int, out: int, scale: float | None, corners: bool, cubic: bool) -> Any:
+    """The matrix of an interpolation from `size` points to `out`, linear unless `cubic`.
+
+    Beyond the border its last pixel goes on. As many points as before stay as they are.
+    """
+    if out == size and not cubic:
         return np.eye(size)
-    if align_corners:
-        place = np.arange(out) * ((size - 1) / (out - 1) if out > 1 else 0.0)
-    else:
-        place = np.maximum((np.arange(out) + 0.5) * (scale or size / out) - 0.5, 0)
-    low = np.minimum(np.floor(place).astype(np.int64), size - 1)
-    high = np.minimum(low + 1, size - 1)
-    fraction = np.clip(place - low, 0, 1)
-    weights = np.zeros((out, size))
-    rows = np.arange(out)
-    np.add.at(weights, (rows, low), 1 - fraction)
-    np.add.at(weights, (rows, high), fraction)
-    return weights
-
-
-def _cubic_weights(size: int, out: int, scale: float | None, align_corners: bool) -> Any:
-    """The matrix of cubic interpolation; beyond the border its last pixel goes on."""
-    if align_corners:
+    if corners:
         place = np.arange(out) * ((size - 1) / (out - 1) if out > 1 else 0.0)
     else:
         place = (np.arange(out) + 0.5) * (scale or size / out) - 0.5
-    low = np.floor(place)
-    weights = np.zeros((out, size))
-    for k, weight in zip((-1, 0, 1, 2), tap_weights("bicubic"), strict=True):
+    place = place if cubic else np.clip(place, 0, size - 1)
+    low, weights = np.floor(place), np.zeros((out, size))
+    taps = tap_weights("bicubic" if cubic else "bilinear")
+    for k, weight in enumerate(taps, 1 - len(taps) // 2):
         columns = np.clip(low + k, 0, size - 1).astype(np.int64)
         np.add.at(weights, (np.arange(out), columns), weight(place - low))
     return weights
