@@ -869,9 +869,9 @@ def histogram(input: _TensorLike, bins: _Any = 100, *, range: _Any = None, weigh
     """Counts (or sums of weights, or a density) in intervals, and the bounds of the intervals."""
 def histogramdd(input: _TensorLike, bins: _Any, *, range: _Sequence[builtins.float] | None = None, weight: _TensorLike | None = None, density: builtins.bool = False) -> _results.histogramdd_result:
     """Counts of points, the rows of the input, in boxes, and the bounds of the boxes."""
-def nanquantile(input: _TensorLike, q: _Any, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
+def nanquantile(input: _TensorLike, q: builtins.float | _Tensor, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The q-quantile of the elements that are not NaN."""
-def quantile(input: _TensorLike, q: _Any, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
+def quantile(input: _TensorLike, q: builtins.float | _Tensor, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The q-quantile: between the two nearest elements by `interpolation`. NaN if there is one."""
 def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _Dtype | None = ..., device: _Any = None, requires_grad: _Any = False, layout: _Any = None, pin_memory: _Any = False, out: _Out | None = None) -> _Tensor:
     """A triangle: 1 - |2 t - 1| for t from 0 to 1."""

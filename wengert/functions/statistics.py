@@ -32,8 +32,9 @@ _pick, _scattered = recorder(np.take_along_axis), recorder(scatter_add)
 
 @takes_out
 def quantile(
-    input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"
-) -> Tensor:
+    input: Any, q: float | Tensor, dim: Any = None, keepdim: bool = False,
+    *, interpolation: str = "linear",
+) -> Tensor:  # fmt: skip
     """The q-quantile: between the two nearest elements by `interpolation`. NaN if there is one.
 
     Interpolations: "linear", "lower", "higher", "midpoint", "nearest". Several quantiles come along
@@ -48,8 +49,9 @@ def quantile(
 
 @takes_out
 def nanquantile(
-    input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear"
-) -> Tensor:
+    input: Any, q: float | Tensor, dim: Any = None, keepdim: bool = False,
+    *, interpolation: str = "linear",
+) -> Tensor:  # fmt: skip
     """The q-quantile of the elements that are not NaN."""
     return _quantile(input, q, dim, keepdim, interpolation, ignore_nan=True)
 

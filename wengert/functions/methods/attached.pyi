@@ -906,7 +906,7 @@ class Methods:
     @typing.overload
     def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _results.nanmedian_result:
         """The middle element of those that are not NaN."""
-    def nanquantile(self, q: _Any, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
+    def nanquantile(self, q: builtins.float | _Tensor, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The q-quantile of the elements that are not NaN."""
     def nansum(self, dim: builtins.int | _Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: _Dtype | None = None, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The sum of the elements that are not NaN."""
@@ -1001,7 +1001,7 @@ class Methods:
         """Replace elements of the flattened form."""
     def qr(self, some: builtins.bool = True, *, out: _Out | None = None) -> _results.old_qr_result:
         """`linalg.qr`, under its older signature."""
-    def quantile(self, q: _Any, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
+    def quantile(self, q: builtins.float | _Tensor, dim: _Any = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: _Out | None = None, axis: _Any = ..., keepdims: builtins.bool = ...) -> _Tensor:
         """The q-quantile: between the two nearest elements by `interpolation`. NaN if there is one."""
     def rad2deg(self, *, out: _Out | None = None) -> _Tensor:
         """Radians to degrees."""
