@@ -31,7 +31,7 @@ def declare(
 
 def call(b: ir.IRBuilder, name: str, result: ir.Type, arguments: list[ir.Value]) -> ir.Value:
     """Call a function of the C library, or of Python's (`python.NAME`), or an intrinsic."""
-    # Of plain addresses, whatever lies there: two constants may differ in length.
+    # Of addresses alone, whatever lies there: two constants may differ in length.
     kinds = [ir.PointerType() if isinstance(x.type, ir.PointerType) else x.type for x in arguments]
     return b.call(declare(b.module, name, result, kinds), arguments)
 
