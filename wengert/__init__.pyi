@@ -65,7 +65,7 @@ def trapz(y: _Any, x: _Any = None, *, dx: builtins.float | None = None, dim: bui
     """The integral of sampled values by the trapezoidal rule: sum (x1 - x0) (y0 + y1) / 2."""
 def vander(x: _Any, N: builtins.int | None = None, increasing: builtins.bool = False) -> _Tensor:
     """The powers of a vector's elements as columns, highest first unless `increasing`."""
-def where(condition: _TensorLike, input: _TensorLike | None = None, other: _TensorLike | None = None, *operands: _TensorLike, out: _Out | None = None) -> _Tensor:
+def where(condition: _TensorLike, input: _Tensor | _np.ndarray | _Callable[..., _Any] | builtins.complex | None = None, other: _Tensor | _np.ndarray | _Callable[..., _Any] | builtins.complex | None = None, *operands: _TensorLike, out: _Out | None = None) -> _Tensor:
     """`input` where the condition holds, `other` elsewhere; given only the condition, its indices."""
 def all(input: _TensorLike, dim: _Any = None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: _Ints | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """Whether all elements are nonzero, over all or some dimensions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,14 @@ from wengert.functions.joining import cat
 from wengert.functions.shapes import broadcast_shapes, broadcast_to, reshape
 from wengert.tensor import Tensor, wrap
 
+Choice = Tensor | np.ndarray | Callable[..., Any] | complex
 _where = recorder(np.where)
 
 
 @takes_out
-def where(condition: Any, input: Any = None, other: Any = None, *operands: Any) -> Tensor:
+def where(
+    condition: Any, input: Choice | None = None, other: Choice | None = None, *operands: Any
+) -> Tensor:
     """`input` where the condition holds, `other` elsewhere; given only the condition, its indices.
 
     >>> import wengert as wg

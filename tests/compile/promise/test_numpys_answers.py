@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
 
+import wengert as wg
 from tests.compile.stories import caught, module, noted, numbers, same
 
 SETUP = "import math\nI = np.array([1, 2, 3]); O = I * 1.0; H = O.astype('f2'); S = O.astype('f4'); K = 1.5"
@@ -108,3 +110,28 @@ def test_a_real_array_is_its_own_conjugate() -> None:
         return seen
 
     same(story)
+
+
+AS_WIDE = {
+    "covariances": lambda v: np.cov(v),
+    "an integral of a polynomial": lambda v: np.polyint(v),
+    "an interpolation": lambda v: np.interp(1.7, v, v / 3),
+    "a polynomial of its roots": lambda v: np.poly(v),
+    "a geometric series": lambda v: np.geomspace(v[0], v[1], 4),
+    "roots": lambda v: np.roots(v),
+}
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i4", "f4", "f8"])
+@pytest.mark.parametrize("name", AS_WIDE)
+def test_a_composition_computes_in_the_dtype_of_numpys_result(name: str, dtype: str) -> None:
+    # It was computed in that of its arguments and made wider after: uint8 wrapped around, float32
+    # was rounded. And complex roots became real ones, since those of zeros are.
+    values = np.array([1, 2, 3], dtype)
+    expected = AS_WIDE[name](values)
+    f = wg.compile(lambda x: (x, AS_WIDE[name](values)))
+    for _ in range(3):
+        found = f(wg.ones(1))[1]
+        np.testing.assert_allclose(found, expected, rtol=1e-6 if dtype == "f4" else 1e-13)
+        if name != "roots":  # whose dtype depends on numbers
+            assert found.dtype == expected.dtype

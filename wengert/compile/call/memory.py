@@ -98,7 +98,12 @@ def _lighter(program: Program) -> Iterator[Program]:
     yield program
     most = held_by(program)
     for lasting in False, True:
-        room = most * 3 // 4
-        while room and (candidate := lighter(program, room, lasting)) is not None:
-            yield candidate
-            room = room * 3 // 4
+        enough, least = most, 0  # with less than the least it does not do
+        while enough - least > enough // 16:
+            room = (enough + least) // 2 if least else enough * 3 // 4
+            candidate = lighter(program, room, lasting)
+            if candidate is None:
+                least = room
+            else:
+                yield candidate
+                enough = room

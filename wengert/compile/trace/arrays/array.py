@@ -45,7 +45,13 @@ from wengert.compile.trace.arrays.opaque import (
     zeros,
 )
 from wengert.compile.trace.arrays.operands import BITWISE, common_shape, in_arithmetic, type_of
-from wengert.compile.trace.arrays.returned import as_numpys, become_wider, is_numpys, returned
+from wengert.compile.trace.arrays.returned import (
+    as_numpys,
+    become_wider,
+    numpys_own,
+    returned,
+    widened,
+)
 from wengert.compile.trace.arrays.scopes import Scope, check_is_inside, writable_now
 from wengert.compile.trace.arrays.storage import Flags, Peek, Step, Storage, unasked, written
 from wengert.dispatch import PLAIN, Function, each, numpy, require, writes
@@ -283,7 +289,10 @@ class Trace(Kind):
     def _called(self, function: Any, args: Any, kwargs: Any) -> Any:
         if kwargs.get("axis") is not None:
             check_axis(function, args, kwargs["axis"], is_users())
-        call = functools.partial(super().call, function)
+        call, own = functools.partial(super().call, function), None
+        if function in COMPOSED and function not in RULES:
+            own = numpys_own(function, values_of(self, args), values_of(self, kwargs))
+            args, kwargs = widened(own, args), widened(own, kwargs)
         narrow = not keeps_numbers(function) and are_half((*args, *kwargs.values()))
         narrow = narrow and not (takes_elements(function) and become_wider(args))
         try:
@@ -296,10 +305,7 @@ class Trace(Kind):
             y.storage.strides = _laid_out(function, args, kwargs, y)
         if function is operator.getitem:
             return y
-        y = returned(function, args, y)
-        if function in COMPOSED and function not in RULES and is_numpys(function):
-            return as_numpys(y, function, values_of(self, args), values_of(self, kwargs))
-        return y
+        return as_numpys(returned(function, args, y), own)
 
     def composed(self, meaning: Function, args: Any, kwargs: Any) -> Any:
         """As code for arrays: of ints it makes float64, whatever tensors would."""

@@ -31,7 +31,7 @@ def zeros(value: Value) -> Any:
     return np.zeros(value.shape, value.dtype)
 
 
-def _counted(value: Value) -> Any:
+def counted(value: Value) -> Any:
     """Another stand-in: what has a shape that depends on numbers makes another one of it."""
     return (np.arange(value.size) + 1).reshape(value.shape).astype(value.dtype)
 
@@ -58,7 +58,7 @@ def is_shaped_by_numbers(function: Any, args: Any, kwargs: Any, results: Any) ->
     if not (getattr(function, "__module__", None) or "").startswith("numpy"):
         return False
     try:
-        other = like(function, args, kwargs, _counted)
+        other = like(function, args, kwargs, counted)
     except Exception:  # they are not what it takes
         return False
     return [r.shape for r in results_of(results)[1]] != [r.shape for r in results_of(other)[1]]

@@ -8,7 +8,8 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.compile.trace.arrays.numbers import number_of
-from wengert.compile.trace.arrays.opaque import like, zeros
+from wengert.compile.trace.arrays.opaque import counted, like, zeros
+from wengert.dispatch import each
 
 
 def is_traced(x: Any) -> bool:
@@ -66,20 +67,49 @@ def returned(function: Any, args: Any, result: Any) -> Any:
     return result
 
 
-def is_numpys(function: Any) -> bool:
-    """Whether NumPy can be asked what it gives; of matrices that would be as long a computation."""
-    return getattr(function, "__module__", None) == "numpy"
+def numpys_own(function: Any, args: Any, kwargs: Any) -> Any:
+    """What NumPy's own function makes of zeros; None where it takes none, and of matrices, of which
+    that would be as long a computation.
+    """
+    if getattr(function, "__module__", None) != "numpy":
+        return None
+    for numbers in zeros, counted:
+        try:
+            return like(function, args, kwargs, numbers)
+        except TypeError:  # of these dtypes
+            raise
+        except Exception:  # of these numbers, which are not those of a call
+            continue
+    return None
 
 
-def as_numpys(y: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """What a function is composed to, of the classes and dtypes that NumPy's own gives."""
-    try:
-        given = like(function, args, kwargs, zeros)
-    except TypeError:  # of these dtypes
-        raise
-    except Exception:  # of these numbers, which are not those of a call
-        return y
-    return _of_classes(y, given)
+def widened(given: Any, args: Any) -> Any:
+    """The arguments of a composition, as wide as what NumPy `given` of them is: it computes so."""
+    results = given if isinstance(given, (tuple, list)) else (given,)
+    wide = [x.dtype for x in results if getattr(x, "dtype", np.dtype(bool)).kind in "fc"]
+    given_kinds: set[str] = set()
+    each(lambda x: given_kinds.add(x.dtype.kind if _has_dtype(x) else ""), args)
+    meant = "fc" if given_kinds & {*"fc"} else "iu"  # ints beside floats are places, and counts
+    if not wide:
+        return args
+    dtype = np.empty(0, np.result_type(*wide)).real.dtype
+
+    def change(x: Any) -> Any:
+        if not _has_dtype(x) or x.dtype.kind not in meant:
+            return x
+        wider = np.result_type(x.dtype, dtype)
+        return x if wider == x.dtype else x.astype(wider)
+
+    return each(change, args)
+
+
+def _has_dtype(x: Any) -> bool:
+    return is_traced(x) and not x.weak
+
+
+def as_numpys(y: Any, given: Any) -> Any:
+    """What a function is composed to, of the classes and dtypes that NumPy has `given`."""
+    return y if given is None else _of_classes(y, given)
 
 
 def _of_classes(y: Any, given: Any) -> Any:
@@ -89,7 +119,9 @@ def _of_classes(y: Any, given: Any) -> Any:
     if not is_traced(y) or y.weak or not isinstance(given, np.ndarray | np.generic):
         return y
     single = not y.shape and isinstance(given, np.generic)
-    if y.dtype != given.dtype and dtypes.is_number(given.dtype):
+    # Of zeros it may be simpler: roots that are complex are real there.
+    loses = "biufc".find(y.dtype.kind) > max(2, "biufc".find(given.dtype.kind))
+    if y.dtype != given.dtype and dtypes.is_number(given.dtype) and not loses:
         y = y.astype(given.dtype)
     y.single = single
     return y
