@@ -87,15 +87,15 @@ def widened(given: Any, args: Any) -> Any:
     """The arguments of a composition, as wide as what NumPy `given` of them is: it computes so."""
     results = given if isinstance(given, (tuple, list)) else (given,)
     wide = [x.dtype for x in results if getattr(x, "dtype", np.dtype(bool)).kind in "fc"]
-    given_kinds: set[str] = set()
-    each(lambda x: given_kinds.add(x.dtype.kind if _has_dtype(x) else ""), args)
-    meant = "fc" if given_kinds & {*"fc"} else "iu"  # ints beside floats are places, and counts
+    floats: list[bool] = []
+    each(lambda x: floats.append(_is_float(x)), args)
+    meant = "fc" if any(floats) else "iu"  # ints beside floats are places, and counts
     if not wide:
         return args
     dtype = np.empty(0, np.result_type(*wide)).real.dtype
 
     def change(x: Any) -> Any:
-        if not _has_dtype(x) or x.dtype.kind not in meant:
+        if not is_traced(x) or x.weak or x.dtype.kind not in meant:
             return x
         wider = np.result_type(x.dtype, dtype)
         return x if wider == x.dtype else x.astype(wider)
@@ -103,8 +103,8 @@ def widened(given: Any, args: Any) -> Any:
     return each(change, args)
 
 
-def _has_dtype(x: Any) -> bool:
-    return is_traced(x) and not x.weak
+def _is_float(x: Any) -> bool:
+    return isinstance(x, float) or getattr(x, "dtype", np.dtype(bool)).kind in "fc"
 
 
 def as_numpys(y: Any, given: Any) -> Any:
@@ -120,7 +120,7 @@ def _of_classes(y: Any, given: Any) -> Any:
         return y
     single = not y.shape and isinstance(given, np.generic)
     # Of zeros it may be simpler: roots that are complex are real there.
-    loses = "biufc".find(y.dtype.kind) > max(2, "biufc".find(given.dtype.kind))
+    loses = y.dtype.kind == "c" and given.dtype.kind != "c"
     if y.dtype != given.dtype and dtypes.is_number(given.dtype) and not loses:
         y = y.astype(given.dtype)
     y.single = single
