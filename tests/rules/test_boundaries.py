@@ -282,3 +282,12 @@ def test_the_gradient_of_a_product_of_many_is_the_product_of_the_others(special,
     (slope,) = wg.autograd.grad(x.prod(), x)
     sides = [np.prod(numbers[:i]) * np.prod(numbers[i + 1 :]) for i in range(len(numbers))]
     np.testing.assert_allclose(slope.numpy(), sides, rtol=1e-12, atol=1e-307)
+
+
+def test_a_number_is_reduced_along_the_dimension_that_it_has_not():
+    # Its cotangent was given an extent of 1 there: an IndexError in the backward pass.
+    for reduce in (wg.sum, wg.mean, wg.amax, wg.logsumexp, wg.prod):
+        for dim in (0, -1):
+            x = wg.tensor(2.0, requires_grad=True)
+            reduce(x, dim).backward()
+            assert x.grad == 1

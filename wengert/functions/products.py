@@ -220,7 +220,8 @@ def chain_matmul(*matrices: Any) -> Tensor:
 @of_tensors(2, takes_out=True)
 def kron(input: Any, other: Any) -> Tensor:
     """The Kronecker product: each element of one times all of the other."""
-    return numpy.kron(input, other)
+    dtype = dtypes.result_type(input, other)
+    return numpy.kron(cast(input, dtype), cast(other, dtype))
 
 
 @of_tensors(2, alike=True, takes_out=True)

@@ -30,7 +30,7 @@ def expand(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
     """A reduction's cotangent (or result), repeated over the dimensions that were reduced."""
     if (type(g) is np.ndarray or isinstance(g, np.generic)) and math.prod(shape) < BLOCK:
         out = np.empty(shape, g.dtype)  # in a third of a view's time, and steps after it are quick
-        if axis is not None and not keepdims:
+        if shape and axis is not None and not keepdims:
             kept = list(shape)
             for a in axes_of(axis):
                 kept[a] = 1
