@@ -31,11 +31,7 @@ from wengert.compile.program.program import Makers, Program, Shape, Statement, V
 from wengert.compile.trace.arrays import ints, layouts, refusals
 from wengert.compile.trace.arrays.layouts import Strides, kept
 from wengert.compile.trace.arrays.lines import is_users, origin
-from wengert.compile.trace.arrays.numbers import (
-    check_exponent,
-    item_of,
-    with_operators,
-)
+from wengert.compile.trace.arrays.numbers import check_exponent, item_of, with_operators
 from wengert.compile.trace.arrays.opaque import (
     INSTEAD,
     check_axis,

@@ -297,9 +297,7 @@ class Asking(Observer):
         asked = self.asked.pop()
         if is_ours(asked.callee):
             if type(value) in ATOMS:
-                self.library_answered(
-                    Guard(Attribute(reading((asked.step,), True), "answer"), value)
-                )
+                self.note_answer(Guard(Attribute(reading((asked.step,), True), "answer"), value))
             return value
         if not self.has_acted(asked) and self.standing() == asked.stood:
             if not asked.ran and is_computed(asked.callee, _given(asked.step), value):
@@ -310,7 +308,7 @@ class Asking(Observer):
             self.on_unobserved(ran)
         return value
 
-    def library_answered(self, guard: Guard) -> None:
+    def note_answer(self, guard: Guard) -> None:
         """A function of the library has answered: whether it would answer that again."""
 
     def has_acted(self, asked: Asked) -> bool:

@@ -294,7 +294,7 @@ class World(Reads):
         finally:
             self.unasked, self.mode_unasked = outer, mode
 
-    def library_answered(self, guard: Guard) -> None:
+    def note_answer(self, guard: Guard) -> None:
         """A mode that holds for a while is known anyway, and it may be the function's own."""
         with watch.aside():  # what is answered otherwise then tells of the trace alone
             holds = guard.holds()
