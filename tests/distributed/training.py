@@ -423,6 +423,60 @@ def an_optimizer_divided_among_ranks_does_what_a_whole_one_does():
 
 
 @check
+def an_optimizer_divided_among_ranks_works_in_a_compiled_step():
+    # It wrote the settings of its groups into others, which a compiled step refused.
+    rank, size = here()
+    for name in ("Adam", "SGD", "Adagrad"):
+        net, alone = DDP(network()), network()
+        mine = ZeroRedundancyOptimizer(
+            net.parameters(), getattr(wg.optim, name), **OPTIMIZERS[name]
+        )
+        theirs = getattr(wg.optim, name)(alone.parameters(), **OPTIMIZERS[name])
+        schedules = [wg.optim.lr_scheduler.StepLR(o, 2, 0.5) for o in (mine, theirs)]
+        x, y = (wg.cat(side) for side in zip(*[batch(r) for r in range(size)], strict=True))
+
+        @wg.compile
+        def compiled(x, y, net=net, mine=mine):
+            mine.zero_grad()
+            loss = ((net(x) - y) ** 2).mean()
+            loss.backward()
+            mine.step()
+            return loss
+
+        for _ in range(4):
+            compiled(*batch(rank))
+            step(alone, theirs, x, y)
+            [s.step() for s in schedules]
+        same(net, alone)
+        same_bits_everywhere(net)
+        assert {id(p) for p in mine.optim.state} <= {id(p) for p in mine._mine[0]}
+        assert str(compiled.program).count("'broadcast'") >= 2 * (size > 1)
+
+
+@check
+def a_divided_optimizer_calls_a_closure_once_which_clears_all_gradients():
+    rank, size = here()
+    net, alone = DDP(network()), network()
+    mine = ZeroRedundancyOptimizer(net.parameters(), wg.optim.SGD, lr=0.1)
+    theirs = wg.optim.SGD(alone.parameters(), lr=0.1)
+    x, y = (wg.cat(side) for side in zip(*[batch(r) for r in range(size)], strict=True))
+    for model, optimizer, given in ((net, mine, batch(rank)), (alone, theirs, (x, y))):
+
+        def closure(model=model, optimizer=optimizer, given=given):
+            optimizer.zero_grad()
+            loss = ((model(given[0]) - given[1]) ** 2).mean()
+            loss.backward()
+            return loss
+
+        for _ in range(3):
+            optimizer.step(closure)
+    same(net, alone)
+    same_bits_everywhere(net)
+    with pytest.raises(NotImplementedError, match="no rank can update a share by itself"):
+        ZeroRedundancyOptimizer(net.parameters(), wg.optim.LBFGS)
+
+
+@check
 def normalization_over_all_ranks_is_that_of_the_whole_batch():
     rank, size = here()
     parts = [

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from wengert.distributed import groups, objects, tensors
 from wengert.functions.joining import cat
 from wengert.history import modes
 from wengert.imports import lacking as _lacking
+from wengert.optim.lbfgs import LBFGS
 from wengert.optim.optimizer import Optimizer
 from wengert.tensor import Tensor
 
@@ -20,7 +22,8 @@ class ZeroRedundancyOptimizer(Optimizer):
     step updates those of this rank, whose gradients are to be averaged already, as
     `DistributedDataParallel` leaves them, and then every rank sends its share to the others. So the
     state of Adam takes 1/p of the memory, up to the size of one parameter (Rajbhandari et al.,
-    2020, stage 1). `defaults` are the settings of `optimizer_class`.
+    2020, stage 1). `defaults` are the settings of `optimizer_class`. Within `wg.compile` the update
+    of this rank's share, and what is sent and taken, are statements of the step's program.
 
     Errors: RuntimeError from `state_dict` on ranks that have not all of it; see
     `consolidate_state_dict`.
@@ -51,6 +54,11 @@ class ZeroRedundancyOptimizer(Optimizer):
                 "ZeroRedundancyOptimizer: parameters keep their own memory, and are updated after "
                 "the backward pass. Leave parameters_as_bucket_view and overlap_with_ddp out."
             )
+        if issubclass(optimizer_class, LBFGS):
+            raise NotImplementedError(
+                "ZeroRedundancyOptimizer: LBFGS takes all parameters for one vector, so that no "
+                "rank can update a share by itself. Use LBFGS undivided, or a divided Adam."
+            )
         self.process_group = groups.resolve(process_group, "ZeroRedundancyOptimizer")
         self._whole: dict[str, Any] | None = None
         super().__init__(params, defaults)
@@ -59,9 +67,6 @@ class ZeroRedundancyOptimizer(Optimizer):
         self._deal_out()
         self.process_group.watch(self._deal_out)
         self.defaults = self.optim.defaults
-        for group, inner in zip(self.param_groups, self.optim.param_groups, strict=True):
-            for name, value in inner.items():
-                group.setdefault(name, value)
 
     @property
     def _rank(self) -> int:
@@ -78,11 +83,14 @@ class ZeroRedundancyOptimizer(Optimizer):
             loads[rank] += p.numel()
             self._owner[id(p)] = rank
             self._shares[rank].append(p)
-        mine = [
-            {**group, "params": [p for p in group["params"] if self._owner[id(p)] == self._rank]}
-            for group in self.param_groups
-        ]
-        self.optim = self._optimizer_class(mine, **self._settings)
+        # Of the same groups: their settings are in one place.
+        self.optim = self._optimizer_class(self.param_groups, **self._settings)
+        for p in [p for p in self.optim.state if not self._is_mine(p)]:
+            del self.optim.state[p]
+        self._mine = [[*filter(self._is_mine, group["params"])] for group in self.param_groups]
+
+    def _is_mine(self, p: Tensor) -> bool:
+        return self._owner[id(p)] == self._rank
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         if hasattr(self, "optim"):
@@ -94,22 +102,40 @@ class ZeroRedundancyOptimizer(Optimizer):
     # ---- steps ----------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None, **kwargs: Any) -> Any:
-        """Update this rank's share, and take that of the others."""
-        for group, inner in zip(self.param_groups, self.optim.param_groups, strict=True):
-            inner.update({k: v for k, v in group.items() if k != "params"})
-        loss = self.optim.step(closure) if closure is not None else self.optim.step()
+        """Update this rank's share, and take that of the others.
+
+        `closure` is called once, before: it computes the gradients of all parameters.
+        """
+        loss = None
+        if closure is not None:
+            with modes.enable_grad():
+                loss = closure()
+        with self._share_alone():
+            self.optim.step()
         with modes.no_grad():
             for rank, share in enumerate(self._shares):
                 self._send(rank, share)
         return loss
+
+    @contextlib.contextmanager
+    def _share_alone(self) -> Iterator[None]:
+        """Have the groups hold this rank's parameters alone."""
+        groups = self.optim.param_groups
+        everything = [group["params"] for group in groups]
+        for group, mine in zip(groups, self._mine, strict=True):
+            group["params"] = mine
+        try:
+            yield
+        finally:
+            for group, params in zip(groups, everything, strict=True):
+                group["params"] = params
 
     def _send(self, rank: int, share: list[Tensor]) -> None:
         for dtype in dict.fromkeys(p.dtype for p in share):
             same = [p for p in share if p.dtype == dtype]
             flat = cat([p.reshape(-1) for p in same])
             tensors.broadcast(flat, group=self.process_group, group_src=rank)
-            if rank == self._rank:
-                continue
+            # There too where it came from: a program might work it out twice, and round otherwise.
             for p, part in zip(same, flat.split([p.numel() for p in same]), strict=True):
                 p.copy_(part.reshape(p.shape))
 
@@ -117,23 +143,21 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def shard_state_dict(self) -> dict[str, Any]:
         """This rank's part of the state, by the numbers that parameters have among all."""
-        number: dict[int, int] = {}
-        for group in self.param_groups:
-            for p in group["params"]:
-                number.setdefault(id(p), len(number))
-        packed = Optimizer.state_dict(self)
-        packed["state"] = {number[id(p)]: dict(s) for p, s in self.optim.state.items()}
-        return packed
+        return self.optim.state_dict()
 
     def load_shards(self, shards: Iterable[dict[str, Any]]) -> None:
         """Take this rank's part of what other numbers of ranks gave as `shard_state_dict`."""
-        everything = [p for group in self.param_groups for p in group["params"]]
-        mine = {k for k, p in enumerate(everything) if self._owner[id(p)] == self._rank}
         whole: dict[str, Any] = {}
         state: dict[int, Any] = {}
         for whole in shards:  # their settings are alike
-            state |= {k: s for k, s in whole["state"].items() if k in mine}
+            state |= self._part_of(whole)
         self.load_state_dict(whole | {"state": state})
+
+    def _part_of(self, saved: dict[str, Any]) -> dict[int, Any]:
+        """What a state says of this rank's parameters."""
+        everything = [p for group in self.param_groups for p in group["params"]]
+        mine = {k for k, p in enumerate(everything) if self._is_mine(p)}
+        return {k: values for k, values in saved["state"].items() if k in mine}
 
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Bring the whole state to rank `to`, whose `state_dict` returns it then."""
@@ -158,18 +182,7 @@ class ZeroRedundancyOptimizer(Optimizer):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take this rank's part of a whole state, which any number of ranks may have saved."""
-        everything = [p for group in self.param_groups for p in group["params"]]
-        for group, saved in zip(self.param_groups, state_dict["param_groups"], strict=True):
-            group.update({k: v for k, v in saved.items() if k != "params"})
-        inner = self.optim.state_dict()
-        mine = [p for group in self.optim.param_groups for p in group["params"]]
-        places = {id(p): k for k, p in enumerate(mine)}
-        inner["state"] = {
-            places[id(p)]: state_dict["state"][k]
-            for k, p in enumerate(everything)
-            if id(p) in places and k in state_dict["state"]
-        }
-        self.optim.load_state_dict(inner)
+        self.optim.load_state_dict(state_dict | {"state": self._part_of(state_dict)})
 
 
 _lacking(__name__)
