@@ -25,8 +25,9 @@ import wengert as wg
 from tests.studies import fits
 from wengert import studies
 from wengert.errors import StudyError
-from wengert.studies import lent
+from wengert.studies import lent, study
 from wengert.studies.rows import parameters
+from wengert.studies.work import Job
 
 ONE_BY_ONE = {"vmap": False, "compile": False}
 
@@ -87,19 +88,68 @@ def test_rows_that_workers_share_are_what_is_sent_elsewhere(processes, monkeypat
     lent_ = lent.lent(parameters(rows))
     assert lent_ is None or (lent.FOLDER / lent_.name).exists()
     if lent_ is not None:
+        job = Job(fits.overwritten, vmap=False, compile=False)
         for numbers in (np.arange(2, 5), np.array([5, 1]), np.array([3])):
             there = pickle.loads(pickle.dumps(lent_.part(numbers))).rows()
             expected = parameters(rows).taken(numbers)
             assert there.tensors == expected.tensors
             for mine, theirs in zip(there.arrays, expected.arrays, strict=True):
                 np.testing.assert_array_equal(mine, theirs)
-                assert mine.flags.writeable
-        lent_.close()
-        assert not (lent.FOLDER / lent_.name).exists()
+            sums = [row["matrices"].sum() for row in map(expected.row, range(len(numbers)))]
+            for _ in range(2):  # what is given is the function's own
+                np.testing.assert_allclose(job(there, 1).value(), sums)
     full = lambda *_: (_ for _ in ()).throw(OSError("full"))
     monkeypatch.setattr(os, "pwrite", full)
-    assert lent.lent(parameters(rows)) is None
+    assert lent_ is None or lent_.part(np.arange(3)) is None
+    if lent_ is not None:
+        lent_.close()
     assert studies.map(fits.square, np.arange(3.0), executor=processes).tolist() == [0, 1, 4]
+
+
+@pytest.mark.skipif(not lent.FOLDER.is_dir(), reason="memory that is shared has no files here")
+def test_memory_of_one_study_is_that_of_the_next_and_is_gone_at_the_end():
+    # Most of what a study of small fits waited for were pages that the system had to make.
+    program = (
+        "import os, numpy as np\n"
+        "from pathlib import Path\n"
+        "from wengert.studies import lent\n"
+        "from wengert.studies.rows import parameters\n"
+        "names = []\n"
+        "for size in (1000, 10, 2000, 2000):\n"
+        "    here = lent.lent(parameters(np.zeros(size)))\n"
+        "    names.append(here.name)\n"
+        "    here.close()\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    own = lent._memory(8)  # that of its parent has its parent's rows\n"
+        "    lent._end(own)\n"
+        "    os._exit(own.name in names)\n"
+        "assert os.waitpid(child, 0)[1] == 0\n"
+        "assert names[0] == names[1] != names[2] == names[3]\n"
+        "print(*names)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    names = done.stdout.split()
+    assert len(names) == 4
+    assert not done.stderr
+    assert not any((lent.FOLDER / name).exists() for name in names)
+
+
+def test_rows_that_a_call_has_not_begun_with_in_time_come_back(processes, monkeypatch):
+    # How long rows take was known of the first ones alone: a call might have had minutes of others.
+    rows = fits.rows(640)
+    expected = studies.map(fits.fit, rows)
+    job = Job(fits.fit, vmap=True, compile=False)
+    assert [len(job(parameters(rows), 10, moment)) for moment in (-1.0, 60.0)] == [10, 640]
+    one = Job(fits.fit, vmap=False, compile=False)
+    assert len(one(parameters(rows), 10, -1.0)) == 1
+    monkeypatch.setattr(study, "MOMENT", -1.0)
+    with Counting(2) as threads:
+        for executor in (processes, threads):
+            found = studies.map(fits.fit, rows, executor=executor)
+            np.testing.assert_allclose(found["p"], expected["p"])
 
 
 def test_an_error_in_a_worker_names_the_row(processes, tmp_path):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wengert.studies.lent import lent
-from wengert.studies.rows import Rows
+from wengert.studies.rows import Rows, span
 from wengert.studies.work import Job, run
 
 LOST = (BrokenExecutor, CancelledError)
@@ -165,8 +165,8 @@ class Crew:
         self.kind = kind_of(self.executor)
         self.generation = 0
         self.parameters = parameters
-        self.lent = lent(parameters) if self.kind.near else None
         self.job = job if self.kind.packed is None else _packed(job, self.kind.packed)
+        self.lent = lent(parameters) if self.kind.near else None  # at last: it is to be closed
 
     @property
     def ahead(self) -> int:
@@ -175,10 +175,11 @@ class Crew:
             return 1
         return 2 * (self.kind.size(self.executor) or os.cpu_count() or 1)
 
-    def submit(self, numbers: Any, size: int) -> Future[Any]:
-        """Begin with the rows of these numbers, of which `size` are run at once."""
-        given = self.parameters.taken(numbers) if self.lent is None else self.lent.part(numbers)
-        future = self.executor.submit(run, self.job, given, size)
+    def submit(self, numbers: Any, size: int, moment: float) -> Future[Any]:
+        """Begin with the rows of these numbers: for a moment, `size` of them at once."""
+        part = None if self.lent is None else self.lent.part(numbers)
+        given = self.parameters.taken(span(numbers)) if part is None else part
+        future = self.executor.submit(run, self.job, given, size, moment)
         if self.kind.end_broken(self.executor):  # perhaps before it had this call
             raise BrokenExecutor("a worker was lost while the executor took a call")
         return future

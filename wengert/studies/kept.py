@@ -22,7 +22,7 @@ import numpy as np
 from wengert.errors import StudyError
 from wengert.history.location import warn
 from wengert.serialization import load, save
-from wengert.studies.rows import Rows, checked
+from wengert.studies.rows import Rows, checked, span
 from wengert.tree import LEAF, flatten
 
 SHARE = 0.05
@@ -49,9 +49,10 @@ class Kept:
         checked(results, self.results, function)
         if self.results is None:
             self.results = results.empty(len(self.done))
+        at = span(rows)
         for all_of_it, part in zip(self.results.arrays, results.arrays, strict=True):
-            all_of_it[rows] = part
-        self.done[rows] = True
+            all_of_it[at] = part
+        self.done[at] = True
         if time.monotonic() - self._since > self._took / SHARE:
             self.write()
 

@@ -109,6 +109,12 @@ def _form(rows: Rows) -> Any:
     return split(rows.taken(slice(0, 1)).value(), "the result")[1]
 
 
+def span(numbers: Any) -> Any:
+    """Numbers of rows, as a slice where they follow one another."""
+    first, last = int(numbers[0]), int(numbers[-1])
+    return slice(first, last + 1) if last - first + 1 == len(numbers) else numbers
+
+
 # ---- batches ------------------------------------------------------------------------------------
 
 
@@ -126,11 +132,10 @@ class Batch:
             for start in range(0, len(self.rows), size)
         ]
 
+    def parted(self, count: int) -> tuple[Batch, Batch]:
+        """So many of its rows, and the others."""
+        return Batch(self.rows[:count], self.losses), Batch(self.rows[count:], self.losses)
+
     def __str__(self) -> str:
         first, last = self.rows[0], self.rows[-1]
         return f"row {first}" if first == last else f"rows {first} to {last}"
-
-
-def padded(rows: Any, size: int) -> Any:
-    """Rows, the last repeated until `size` divides them: one shape is compiled, and no second."""
-    return np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % size)])

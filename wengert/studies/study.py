@@ -23,7 +23,8 @@ PARTS = 64
 """A study is cut into about so many batches, if nothing is said."""
 
 MOMENT = 0.02
-"""Batches that take fewer seconds go out together, if nothing is said: a message takes some."""
+"""Batches that take fewer seconds go out together, if nothing is said: a message takes some.
+Those that a worker has not begun with by then come back."""
 
 PATIENCE = 3
 """A batch is given up when so many workers were lost with it, the last with it alone."""
@@ -125,6 +126,7 @@ class Study:
         study = None if file is None else identity(f, self.parameters)
         self.kept = Kept(count, file, study)
         self.joins = batch is None
+        self.sent = 0
         self.seconds = math.inf
         """What a row takes, at least: the first ones of a worker wait for machine code."""
 
@@ -153,7 +155,8 @@ class Study:
         try:
             while waiting or running:
                 while waiting and _fits(waiting[0], running, crew.ahead):
-                    self._submit(crew, self._next(waiting, crew.ahead), running)
+                    batch = self._next(waiting, crew.ahead, crew.lent is not None)
+                    self._submit(crew, batch, running)
                 done, _ = wait(running, self.timeout, FIRST_COMPLETED)
                 if not done:
                     raise StudyError(
@@ -167,28 +170,35 @@ class Study:
                         waiting.extendleft(reversed(batch.parts(self.size)))
                         continue
                     results, seconds = _result(future, batch)
-                    self.seconds = min(self.seconds, seconds / len(batch.rows))
-                    yield batch, results
+                    self.seconds = min(self.seconds, seconds / len(results))
+                    done_, left = batch.parted(len(results))
+                    waiting.extendleft(reversed(left.parts(self.size)))
+                    yield done_, results
         finally:
             for future in running:
                 future.cancel()
 
-    def _next(self, waiting: deque[Batch], ahead: int) -> Batch:
+    def _next(self, waiting: deque[Batch], ahead: int, lends: bool) -> Batch:
         """The batch that goes out next: several together, where one is done in less than a moment.
 
+        The first of each worker is small: they run while the next are put together. How long a row
+        takes is known later; where what comes back costs nothing, a worker gets its share before.
         Towards the end fewer, or some workers would have nothing to do while others have much.
         """
         batch = waiting.popleft()
-        if batch.losses or not self.joins or ahead == 1:
+        self.sent += 1
+        if self.sent <= ahead // 2 or batch.losses or not self.joins or ahead == 1:
             return batch
         most = int(MOMENT / max(self.seconds, 1e-9) / self.size)
         fair = max(len(waiting) // ahead, most // 10)
+        most = len(waiting) if lends else most
         some = [waiting.popleft() for _ in range(min(most, fair, len(waiting)))]
         return Batch(np.concatenate([one.rows for one in (batch, *some)])) if some else batch
 
     def _submit(self, crew: Crew, batch: Batch, running: dict[Any, Any]) -> None:
         try:
-            future = crew.submit(batch.rows, self.size)
+            moment = MOMENT if self.joins and not batch.losses else math.inf
+            future = crew.submit(batch.rows, self.size, moment)
         except LOST as error:  # it broke since the last look at it
             future = Future()
             future.set_exception(error)

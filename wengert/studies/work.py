@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import pickle
 import time
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ import numpy as np
 
 from wengert.errors import BatchingError
 from wengert.studies.lent import Part
-from wengert.studies.rows import Rows, checked, collected, joined, padded
+from wengert.studies.rows import Rows, checked, collected, joined
 from wengert.transforms.vmap import vmap
 
 WITHIN = "_rows_of_batch"
@@ -43,29 +44,36 @@ class Job:
         mapped = vmap(eager) if self.vmap else eager
         return compile(mapped) if self.compile or eager is not f else mapped
 
-    def __call__(self, batch: Rows, size: int) -> Rows:
-        """The results of a batch, of which `size` rows are run at once."""
-        f, count = self.function, len(batch)
+    def __call__(self, batch: Rows, size: int, moment: float = math.inf) -> Rows:
+        """The results of a batch, of which `size` rows are run at once.
+
+        Of its first rows alone, if a moment is over before the others were begun.
+        """
+        f, count, end = self.function, len(batch), time.perf_counter() + moment
+        run, step = (self.rows, size) if self.vmap else (self.row, 1)
+        parts = []
+        for start in range(0, count, step):
+            parts.append(run(batch, start, step))
+            if time.perf_counter() > end:
+                break
         if not self.vmap:
-            rows = collected([self.row(batch, k) for k in range(count)], f)
-            return checked(Rows.of(rows), None, f)
-        if count % size:
-            batch = batch.taken(padded(np.arange(count), size))
-        parts = [checked(self.rows(batch, k, size), None, f) for k in range(0, count, size)]
-        return joined(parts, f).taken(slice(count))
+            return checked(Rows.of(collected(parts, f)), None, f)
+        return joined([checked(part, None, f) for part in parts], f).taken(slice(count))
 
     def rows(self, batch: Rows, start: int, size: int) -> Rows:
+        # The last row is repeated: one shape is compiled, and no second.
+        numbers = np.minimum(np.arange(start, start + size), len(batch) - 1)
         with _within(start, start + size):
             try:
-                return Rows.of(self.ready(batch.taken(slice(start, start + size)).value()))
+                return Rows.of(self.ready(batch.taken(numbers).value()))
             except BatchingError as error:
                 told = "studies.map(..., vmap=False) calls the function for one row at a time."
                 error.add_note(told)
                 raise
 
-    def row(self, batch: Rows, k: int) -> Any:
-        with _within(k, k + 1):
-            return self.ready(batch.row(k))
+    def row(self, batch: Rows, k: int, size: int) -> Any:
+        with _within(k, k + size):
+            return self.ready(batch.taken([k]).row(0))  # a copy: others may look at the batch
 
 
 @contextlib.contextmanager
@@ -83,12 +91,15 @@ def _unpacked(job: bytes) -> Job:
     return pickle.loads(job)
 
 
-def run(job: bytes | Job, given: Rows | Part, size: int) -> tuple[Rows, float]:
+def run(
+    job: bytes | Job, given: Rows | Part, size: int, moment: float = math.inf
+) -> tuple[Rows, float]:
     """What is submitted to an executor: the job, as it was packed once, and one batch of it.
 
-    It gives the results, and the seconds that they took.
+    It gives the results of those rows that were begun within a moment, and the seconds that they
+    took.
     """
     start = time.perf_counter()
     batch = given if isinstance(given, Rows) else given.rows()
-    results = (_unpacked(job) if isinstance(job, bytes) else job)(batch, size)
+    results = (_unpacked(job) if isinstance(job, bytes) else job)(batch, size, moment)
     return results, time.perf_counter() - start
