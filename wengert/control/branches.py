@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from wengert.control import choice
 from wengert.control.recorded import branched, undecided
-from wengert.control.states import Form, agreed, apart, branches_differ, split
+from wengert.control.states import Form, apart, split_branch
 from wengert.errors import StateError
 
 
@@ -64,11 +63,9 @@ def results_of(
 ) -> list[Any]:
     """What all branches return, after a check that it has one form."""
     results = [f(*operands) for f in functions]
-    first: Form | None = None
+    form: Form | None = None
     for k, result in enumerate(results):
-        form = split(result, f"what {names[k]} of {what} returns: result")[1]
-        told = functools.partial(branches_differ, what, names, k, functions[k])
-        first = form if first is None else agreed(first, form, told)
+        _, form = split_branch(result, form, what, names, k, functions[k])
     return results
 
 

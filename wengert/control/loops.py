@@ -84,11 +84,9 @@ class _State:
     def follow(self, after: Any) -> None:
         """The next state, after a check that it has the form of the one before."""
         form = split(after, f"the state of {self.what}: result")[1]
-        self.form = agreed(self.form, form, self._tell)
+        one, other = f"the state of {self.what}", "what the body returns"
+        self.form = agreed(self.form, form, one, other, self.function)
         self.now = after
-
-    def _tell(self) -> tuple[str, str, Any]:
-        return f"the state of {self.what}", "what the body returns", self.function
 
 
 def while_loop(
@@ -181,17 +179,14 @@ def scan(
         carry, y = _pair(f(state.now, row(xs, k)), f)
         state.follow(carry)
         leaves, form = split(y, "what the body of wg.scan returns: y")
-        known = form if known is None else agreed(known, form, functools.partial(_rows_differ, f))
+        one, other = "a result of wg.scan", "that of a later iteration"
+        known = form if known is None else agreed(known, form, one, other, f)
         tree = form.tree
         rows.append(leaves)
     tensors = _has_tensors(init, xs)
     if not n:
         return apart(state.now), _no_rows(f, init, xs, tensors)
     return apart(state.now), rebuild(tree, stacked(rows[::-1] if reverse else rows, tensors))
-
-
-def _rows_differ(f: Any) -> tuple[str, str, Any]:
-    return "a result of wg.scan", "that of a later iteration", f
 
 
 def _pair(pair: Any, f: Any) -> Any:
@@ -323,11 +318,9 @@ class _Prefixes:
         tree = self.form.tree
         combined = self.fn(rebuild(tree, iter(a)), rebuild(tree, iter(b)))
         parts, form = split(combined, "what fn of wg.associative_scan returns: result")
-        agreed(split(rebuild(tree, iter(b)), "elems")[1], form, self._tell)
+        one, other = "a part of elems of wg.associative_scan", "what fn returns"
+        agreed(split(rebuild(tree, iter(b)), "elems")[1], form, one, other, self.fn)
         return parts
-
-    def _tell(self) -> tuple[str, str, Any]:
-        return "a part of elems of wg.associative_scan", "what fn returns", self.fn
 
     def _joined(self, *parts: list[Any]) -> list[Any]:
         columns = zip(*parts, strict=True)

@@ -21,7 +21,7 @@ from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.places import key_of
 from wengert.control.blocks import Blocks, First
 from wengert.control.choice import anywhere, chosen, is_batched, one_number
-from wengert.control.states import Form, agreed, branches_differ, place, split
+from wengert.control.states import Form, agreed, place, split, split_branch
 from wengert.errors import StateError, TracingError
 from wengert.functions.creation import as_tensor
 from wengert.history.location import here, line_of
@@ -102,26 +102,28 @@ class Loop:
         self.tensors = any(isinstance(x, Tensor) for x in (*leaves, *rows))
         leaves = [self._begun(x) for x in leaves]
         rows = [_held(x, self.trace) for x in rows]
+
+        def write(leaves: list[Any]) -> Any:
+            of, variables = (self.trace, self._body, leaves, rows, length), not self.apart
+            return repeated(*of, backwards, first=first, variables=variables)
+
+        part = "state, or give the loop unroll=True"
+        finals, ys, _ = self._written(leaves, form, write, part)
+        return rebuild(form.tree, iter(finals)), rebuild(self.tree, iter(ys))
+
+    def _written(self, leaves: list[Any], form: Form, write: Any, part: str) -> Any:
+        """What `write` makes of a first state, once that begins as the body goes on with it."""
         while True:
             self.begun = leaves
             self.first = Form(form.tree, tuple(map(_form_of, leaves)))
             effects = Effects()
             try:
-                finals, ys, _ = repeated(
-                    self.trace,
-                    self._body,
-                    leaves,
-                    rows,
-                    length,
-                    backwards,
-                    first=first,
-                    variables=not self.apart,
-                )
+                written = write(leaves)
             except Again as again:
                 leaves = again.leaves
                 continue
-            effects.check(f"the body of {self.what}", "once", "state, or give the loop unroll=True")
-            return rebuild(form.tree, iter(finals)), rebuild(self.tree, iter(ys))
+            effects.check(f"the body of {self.what}", "once", part)
+            return written
 
     def run_while(self, init: Any, test: Any) -> Any:
         """The final state of a loop of unknown length."""
@@ -161,17 +163,8 @@ class Loop:
             news = self._body(None, state, []).state
             return chosen(asked(state), news, state) if batched else news
 
-        while True:
-            self.begun = leaves
-            self.first = Form(form.tree, tuple(map(_form_of, leaves)))
-            effects = Effects()
-            try:
-                finals = until(self.trace, holds, following, leaves)
-            except Again as again:
-                leaves = again.leaves
-                continue
-            effects.check(f"the body of {self.what}", "once", "state")
-            return rebuild(form.tree, iter(finals))
+        write = partial(until, self.trace, holds, following)
+        return rebuild(form.tree, iter(self._written(leaves, form, write, "state")))
 
     def _begun(self, x: Any) -> Any:
         """A leaf of the first state: a tensor, or a traced array."""
@@ -189,7 +182,8 @@ class Loop:
         now = rebuild(self.first.tree, iter(state))
         new, y = self.call(index, now, rebuild(self.rows_tree, iter(row)))
         news, form = split(new, f"the state of {self.what}: result")
-        agreed(self.first, form, self._tell)
+        one, other = f"the state of {self.what}", "what the body returns"
+        agreed(self.first, form, one, other, self.function)
         self._check_kinds(state, news)
         ys, known = split(y, f"what the body of {self.what} returns: y")
         self.tree = known.tree
@@ -236,9 +230,6 @@ class Loop:
         begun = [_restarted(x, before, after) for x, before, after in pairs]
         if any(x is not new for (x, _, _), new in zip(pairs, begun, strict=True)):
             raise Again(begun)
-
-    def _tell(self) -> tuple[str, str, Any]:
-        return f"the state of {self.what}", "what the body returns", self.function
 
 
 class Effects:
@@ -324,13 +315,12 @@ def branched(
     from wengert.compile.trace.loops.choices import choice
 
     effects = Effects()
-    forms: list[Form] = []
+    form: Form | None = None
 
     def run(k: int) -> list[Any]:
+        nonlocal form
         result = functions[k](*operands)
-        leaves, form = split(result, f"what {names[k]} of {what} returns: result")
-        told = partial(branches_differ, what, names, k, functions[k])
-        forms.append(agreed(forms[-1], form, told) if forms else form)
+        leaves, form = split_branch(result, form, what, names, k, functions[k])
         return leaves
 
     def alike(results: list[list[Any]]) -> list[Any]:
@@ -338,7 +328,8 @@ def branched(
 
     taken = choice(trace, index, [partial(run, k) for k in range(len(functions))], alike)
     effects.check(f"a branch of {what}", "in any case", "result")
-    return rebuild(forms[-1].tree, iter(taken))
+    assert form is not None
+    return rebuild(form.tree, iter(taken))
 
 
 def _converter(trace: Trace, column: Any) -> Any:

@@ -8,7 +8,7 @@ place first.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -59,12 +59,11 @@ def _form(leaf: Any) -> Any:
     return NotImplemented
 
 
-def agreed(first: Form, second: Form, tell: Callable[[], tuple[str, str, Any]]) -> Form:
-    """The form that two have in common; `tell` names both and the function, for errors."""
+def agreed(first: Form, second: Form, one: str, other: str, function: Any) -> Form:
+    """The form that two have in common; `one` and `other` name them, for errors."""
     if first == second:
         return first
     if first.tree != second.tree:
-        one, other, function = tell()
         raise StateError(
             f"{one} has the structure {first.tree!r}, but {other} has {second.tree!r}, where each "
             f"* is a tensor, an array or a number, {place(function)}\nReturn the same containers, "
@@ -74,7 +73,6 @@ def agreed(first: Form, second: Form, tell: Callable[[], tuple[str, str, Any]]) 
     for k, (a, b) in enumerate(zip(first.leaves, second.leaves, strict=True)):
         number = a is None or b is None
         if a != b and (not number or (a or b)[0] != ()):
-            one, other, function = tell()
             at = list(paths(first.tree))[k]
             help = "Both must have the same shape and dtype: reshape or convert one of them."
             if number:
@@ -85,6 +83,17 @@ def agreed(first: Form, second: Form, tell: Callable[[], tuple[str, str, Any]]) 
             )
         leaves.append(b if a is None else a)
     return Form(first.tree, tuple(leaves))
+
+
+def split_branch(
+    result: Any, before: Form | None, what: str, names: Sequence[str], k: int, function: Any
+) -> tuple[list[Any], Form]:
+    """The leaves of what branch k returns, and the form that all have so far."""
+    leaves, form = split(result, f"what {names[k]} of {what} returns: result")
+    if before is not None:
+        one, other = f"the result of {names[0]} of {what}", f"that of {names[k]}"
+        form = agreed(before, form, one, other, function)
+    return leaves, form
 
 
 def apart(state: Any) -> Any:
@@ -120,11 +129,6 @@ def place(function: Any) -> str:
 
 
 # ---- rows ---------------------------------------------------------------------------------------
-
-
-def branches_differ(what: str, names: Sequence[str], k: int, function: Any) -> tuple[str, str, Any]:
-    """What `agreed` says of the branch k that gave another form than the first."""
-    return f"the result of {names[0]} of {what}", f"that of {names[k]}", function
 
 
 def length_of(xs: Any, length: int | None, what: str, name: str = "xs") -> int:
@@ -164,9 +168,7 @@ def row(xs: Any, k: Any) -> Any:
 def stacked(rows: list[list[Any]], tensors: bool) -> Iterator[Any]:
     """For each leaf of what the iterations returned, all of it as one array."""
     for column in zip(*rows, strict=True):
-        if any(isinstance(x, Tensor) for x in column):
-            yield stack([x if isinstance(x, Tensor) else as_tensor(x) for x in column])
-        elif tensors:
+        if tensors or any(isinstance(x, Tensor) for x in column):
             yield stack(list(map(as_tensor, column)))
         else:
             yield np.stack(column)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.arrays.kind import array_of
 from wengert.compile.program.program import Value
 from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.arrays.scopes import Branch, chosen
@@ -25,10 +24,10 @@ from wengert.compile.trace.loops.repeats import (
     is_single,
     reached,
     swept,
-    tensor_of,
+    values_in,
+    with_history,
 )
 from wengert.history import modes
-from wengert.tensor import Tensor
 
 
 class Chosen(BodyNode):
@@ -83,20 +82,13 @@ class Choice:
 
     def outputs(self) -> list[Any]:
         """What the choice as a whole returns."""
-        values = []
-        for branch, returned in zip(self.branches, self.results, strict=True):
-            with branch:  # which makes what is a view of something in it
-                values.append([array_of(x).value for x in returned])
+        values = list(map(values_in, self.branches, self.results))
         outputs = chosen(self.trace, self.index, self.branches, values)
         tracked = modes.is_grad_enabled() and any(self.tracked)
         node = Chosen(self) if tracked else None
-        leaves: list[Any] = []
-        for k, value in enumerate(outputs):
-            array = self.trace.array(value)
-            array.single = all(is_single(returned[k]) for returned in self.results)
-            is_tensor = isinstance(self.results[0][k], Tensor)
-            of = node if self.tracked[k] else None
-            leaves.append(tensor_of(array, of, k) if is_tensor else array)
+        columns = zip(*self.results, strict=True)
+        insides = [next((x for x in column if not is_single(x)), column[0]) for column in columns]
+        leaves = with_history(node, self.tracked, map(self.trace.array, outputs), insides)
         return together(leaves, self.layers)
 
     def pulled(self, gs: list[Any], recorded: bool) -> list[Any]:

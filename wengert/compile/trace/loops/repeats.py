@@ -217,8 +217,9 @@ class Recorded:
 
     # ---- what depends on what -------------------------------------------------------------------
 
-    def connect(self, initial: list[Any]) -> None:
-        """Find what the results depend on; `initial` are the edges of the initial state."""
+    def connect(self, starts: list[Any]) -> None:
+        """Find what the results depend on; terms of a sum have no part in the initial state."""
+        initial = [*map(history_of, starts), *[None] * (len(self.news) - len(starts))]
         self.reached = reached = [self._reached(edge) for edge in (*self.news, *self.ys)]
         number = {place: k for k, place in enumerate(self.carried) if place is not None}
         alive = {k for k, edge in enumerate(initial) if edge is not None}
@@ -497,39 +498,34 @@ def _closed(
     """Write the loop down, whose body was run: what it makes of the next state and the results."""
     scope = loop.scope
     trace = scope.trace
-    updates, row = values_in(scope, news), values_in(scope, ys)
-    check_alike(updates, scope.carries)
+    updates, row = next_state(scope, news), values_in(scope, ys)
     loop.news, loop.ys = list(map(history_of, news)), list(map(history_of, ys))
-    begun = [array_of(x).value for x in starts]
-    begun += [zeros(trace, v.shape, v.dtype).value for v in scope.carries[len(begun) :]]
+    begun = first_state(scope, starts)
     given = [array_of(x).value for x in rows]
     outputs = scope.close(begun, given, updates, row, loop.backwards)
-    loop.connect([*map(history_of, starts)] + [None] * (len(news) - len(starts)))
+    loop.connect(starts)
     tracked = modes.is_grad_enabled() and any(loop.results)
     node = Repeated(loop, loop.edges()) if tracked else None
     return with_history(node, loop.results, map(trace.array, outputs), [*news, *ys])
 
 
 def with_history(node: Any, depends: Sequence[bool], arrays: Any, insides: list[Any]) -> list[Any]:
-    """The results as what they are inside of the body: arrays, or tensors of the loop's node."""
+    """The results as what they are inside of the body: arrays, or tensors of the loop's node, which
+    have the mark of the mode.
+    """
     results: list[Any] = []
     for k, (array, inside) in enumerate(zip(arrays, insides, strict=True)):
-        is_tensor, of = isinstance(inside, Tensor), node if depends[k] else None
         array.single = is_single(inside)
-        results.append(tensor_of(array, of, k) if is_tensor else array)
+        if isinstance(inside, Tensor):
+            array = wrap(array, edge_to((node, k)) if node and depends[k] else None)
+            may_record(array)
+        results.append(array)
     return results
 
 
 def is_single(x: Any) -> bool:
     """Whether a result of a body is a number of NumPy's, and no array of no dimensions."""
     return type(x) is TracedArray and x.single
-
-
-def tensor_of(array: TracedArray, node: Node | None, slot: int) -> Tensor:
-    """A result of a loop or choice as a tensor: with its node, if any, and the mark of the mode."""
-    tensor = wrap(array, None if node is None else edge_to((node, slot)))
-    may_record(tensor)
-    return tensor
 
 
 def history_of(x: Any) -> Any:
@@ -542,9 +538,18 @@ def values_in(scope: Scope, xs: list[Any]) -> list[Value]:
         return [array_of(x).value for x in xs]
 
 
-def check_alike(news: list[Value], befores: list[Value]) -> None:
-    for value, like in zip(news, befores, strict=True):
+def first_state(scope: Scope, starts: list[Any]) -> list[Value]:
+    """What a loop begins with; terms of a sum, which are its last parts, with zero."""
+    zero = [zeros(scope.trace, v.shape, v.dtype) for v in scope.carries[len(starts) :]]
+    return [array_of(x).value for x in (*starts, *zero)]
+
+
+def next_state(scope: Scope, news: list[Any]) -> list[Value]:
+    """What the state becomes in an iteration."""
+    values = values_in(scope, news)
+    for value, like in zip(values, scope.carries, strict=True):
         assert (value.shape, value.dtype) == (like.shape, like.dtype), f"{value} follows {like}"
+    return values
 
 
 def inside(trace: Trace, values: list[Value], x: Any, recorded: Recorded, row: bool = False) -> Any:

@@ -31,18 +31,17 @@ from wengert.compile.trace.loops.repeats import (
     Recorded,
     Tracked,
     carried,
-    check_alike,
     check_layers,
+    first_state,
     heard,
     history_of,
     inside,
+    next_state,
     started,
     swept,
     term,
     total,
-    values_in,
     with_history,
-    zeros,
 )
 from wengert.history import modes
 from wengert.history.location import here
@@ -75,13 +74,10 @@ class Sweep:
 
     @property
     def invariants(self) -> tuple[Any, ...]:
-        return self.statement.args[self.around : self.around + self.closed]
-
-    @property
-    def closed(self) -> int:
-        """How many arrays of outside the body gets."""
+        """The arrays of outside that the body gets."""
         scope = self.loop.scope
-        return len(self.body.inputs) - len(scope.carries) - len(scope.rows)
+        closed = len(self.body.inputs) - len(scope.carries) - len(scope.rows)
+        return self.statement.args[self.around : self.around + closed]
 
     def edges(self) -> list[Any]:
         """What the loop depends on, but for the loops before it."""
@@ -176,8 +172,7 @@ def _written(
     """Write the loop down; returns the final state."""
     scope: Any = loop.scope
     trace = scope.trace
-    values = values_in(scope, news)
-    check_alike(values, scope.carries)
+    values = next_state(scope, news)
     loop.news = list(map(history_of, news))
     first, around = asking.program([holds])
     second, more = scope.program(values)
@@ -185,11 +180,11 @@ def _written(
     second.updates = dict(zip(scope.carries, values, strict=True))
     outputs = tuple(Value(v.shape, v.dtype, v.weak) for v in scope.carries)
     count = Value((), int)
-    args = (*(array_of(x).value for x in starts), *around, *more)
+    args = (*first_state(scope, starts), *around, *more)
     function = Until(first, second, len(starts))
     statement = Statement(function, args, {}, (*outputs, count), *here())
     trace.program.statements.append(statement)
-    loop.connect([history_of(x) for x in starts])
+    loop.connect(starts)
     sweep = Sweep(loop, statement, second, len(first.inputs))
     return _results([sweep], outputs, count, news)
 
@@ -276,10 +271,7 @@ def _rewound(
     """Write one more loop of a chain down, and add it there; returns its final state."""
     scope: Any = own.scope
     trace = scope.trace
-    values = values_in(scope, news)
-    check_alike(values, scope.carries)
-    begun = [array_of(x).value for x in starts]
-    begun += [zeros(trace, v.shape, v.dtype).value for v in scope.carries[len(starts) :]]
+    values, begun = next_state(scope, news), first_state(scope, starts)
     own.news = list(map(history_of, news))
     scope.rows = [v for sweep in chain for v in sweep.carries]
     back, around = scope.program(values)
@@ -298,20 +290,19 @@ def _rewound(
     args = (count, *inits, *invariants, *around, *blocks.values())
     statement = Statement(function, args, {}, outputs, *here())
     trace.program.statements.append(statement)
-    known = _connect(chain, own, [*map(history_of, starts)])
-    before = list(chain)
+    known = _connect(chain, own, starts)
     chain.append(Sweep(own, statement, back, 1 + len(inits) + len(invariants)))
     chain[-1].reads = known
-    return _results([*before, chain[-1]], outputs, count, news)
+    return _results(list(chain), outputs, count, news)
 
 
-def _connect(chain: list[Sweep], own: Recorded, initial: list[Any]) -> list[tuple[Sweep, int]]:
+def _connect(chain: list[Sweep], own: Recorded, starts: list[Any]) -> list[tuple[Sweep, int]]:
     """Find what the results depend on; of that, which parts of states before."""
     befores: dict[Place, tuple[Sweep, int]] = {
         sweep.loop.place(k): (sweep, k) for sweep in chain for k in sweep.loop.alive
     }
     own.steps = dict.fromkeys(befores)
-    own.connect(initial + [None] * (len(own.news) - len(initial)))
+    own.connect(starts)
     own.targets = [(p, edge) for p, edge in own.targets if p not in befores]
     return [key for p, key in befores.items() if p in own.found]
 
