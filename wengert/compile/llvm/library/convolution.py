@@ -31,6 +31,7 @@ from wengert.compile.llvm.library.windows import (
     arguments,
     axes,
     defined,
+    images_of,
     interleaved,
     lanes_for,
     load,
@@ -38,7 +39,7 @@ from wengert.compile.llvm.library.windows import (
     store,
 )
 from wengert.compile.llvm.machine.control import along, fold, nest, repeat
-from wengert.compile.plan.plan import Call, Layout
+from wengert.compile.plan.plan import Call
 from wengert.rules import convolution as rules
 
 MOST_STRIDE = 4
@@ -89,38 +90,21 @@ def _layer(step: Call, names: str, roles: str) -> Layer | None:
     """The layer of a step, or None where there is no code for it. `roles` says which arrays of x, w
     and y the first two arguments and the result are."""
     given = arguments(step, names)
-    if len(step.outputs) != 1:
+    known, bias = images_of(step, given, names.split()[:2], len(given["stride"])), given.get("bias")
+    order = list(step.inputs)
+    if known is None or not (bias is None or bias in order):
         return None
-    position = {value: number for number, value in enumerate(step.inputs)}
-    first, second, *_ = names.split()
-    if given[first] not in position or given[second] not in position:
+    dtype = step.outputs[0].dtype
+    if dtype not in (np.float32, np.float64):
         return None
-    places = dict(zip(roles, (position[given[first]], position[given[second]]), strict=False))
-    places[roles[2]] = len(position)
-    layouts = [*step.inputs.values(), *step.outputs]
-    spatial = len(given["stride"])
-    images = {role: Image.of(layouts[place], spatial) for role, place in places.items()}
-    dtype = layouts[0].dtype
-    if None in images.values() or not _floating(layouts):
-        return None
-    x, w, y = (images[role] for role in "xwy")
-    assert x is not None
-    assert w is not None
-    assert y is not None
+    order_of = [roles.index(role) for role in "xwy"]
+    x, w, y = (known[0][k] for k in order_of)
+    places = [known[1][k] for k in order_of]
     sides = axes(given, x.shape[2:], w.shape[2:], y.shape[2:])
-    bias, strides = None, 1
-    if given.get("bias") is not None:
-        bias = position.get(given["bias"])
-        if bias is None or layouts[bias].dtype != dtype:
-            return None
-        strides = layouts[bias].strides[0]
-    order = (places["x"], places["w"], places["y"], *(() if bias is None else (bias,)))
-    return Layer(x, w, y, *sides, given["groups"], dtype, order, None if bias is None else strides)
-
-
-def _floating(layouts: list[Layout]) -> bool:
-    kinds = {layout.dtype for layout in layouts}
-    return len(kinds) == 1 and kinds <= {np.dtype(np.float32), np.dtype(np.float64)}
+    if bias is None:
+        return Layer(x, w, y, *sides, given["groups"], dtype, tuple(places))
+    places, stride = [*places, order.index(bias)], step.inputs[bias].strides[0]
+    return Layer(x, w, y, *sides, given["groups"], dtype, tuple(places), stride)
 
 
 Written = tuple[int, Emit]
@@ -130,10 +114,10 @@ Written = tuple[int, Emit]
 def _native(names: str, roles: str, write: Callable[[Layer], Written], least: int = 1) -> Native:
     """One of the three, for at least so many channels of the result's cotangent."""
 
-    def define(module: Any, step: Call) -> Any:
+    def define(module: Any, step: Call, name: str) -> Any:
         layer = _layer(step, names, roles)
         assert layer is not None
-        return defined(module, step, *write(layer))
+        return defined(module, step, name, *write(layer))
 
     def fits(step: Call) -> bool:
         layer = _layer(step, names, roles)
@@ -300,10 +284,11 @@ def _input(layer: Layer) -> Written:
     planes = Planes.of(*seen, layer.outputs, layer.y, layer.dtype.itemsize)
     room = Working()
     single = len(lines) == len(columns) == 1
-    pieces = [_Piece.of(layer, planes, i, j, single) for i in lines for j in columns]
-    hows = [correlation.schedule(p.correlation, registers) for p in pieces]
-    starts = [room.take(0 if single else p.elements, layer.dtype) for p in pieces]
-    needed = [correlation.working(p.correlation, how) for p, how in zip(pieces, hows, strict=True)]
+    pieces = [_piece(layer, planes, i, j, single) for i in lines for j in columns]
+    hows = [correlation.schedule(c, registers) for c in pieces]
+    sizes = [0 if single else c.outputs * c.height * c.width for c in pieces]
+    starts = [room.take(size, layer.dtype) for size in sizes]
+    needed = list(map(correlation.working, pieces, hows))
     samples = _together(layer, max(planes.elements, *needed)) if single else 1
     copied = room.take(samples * planes.elements, layer.dtype)
     moved = room.take(samples * max(needed), layer.dtype)
@@ -328,10 +313,10 @@ def _input(layer: Layer) -> Written:
             for piece, how, start in zip(pieces, hows, starts, strict=True):
                 target = x if single else part(builder, held, start)
                 pointers, working = (source, w, target), part(builder, held, moved)
-                correlation.emit(v, piece.correlation, how, pointers, working, None, several)
+                correlation.emit(v, piece, how, pointers, working, None, several)
             if not single:
                 parts = [part(builder, held, start) for start in starts]
-                _woven(v, registers, layer, pieces, parts, x)
+                _woven(v, registers, layer, list(zip(parts, pieces, strict=True)), x)
 
         _samples(v, layer, addresses, group, samples)
 
@@ -365,48 +350,35 @@ def _turn(
     nest(v.builder, (outputs, channels), window)
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+def _piece(layer: Layer, planes: Planes, i: Remainder, j: Remainder, single: bool) -> Correlation:
     """The pixels of one remainder of rows and one of columns, which are one correlation."""
-
-    correlation: Correlation
-
-    @staticmethod
-    def of(layer: Layer, planes: Planes, i: Remainder, j: Remainder, single: bool) -> _Piece:
-        w, x = layer.w.strides, layer.x.strides
-        up, left = planes.rows.padding, planes.columns.padding
-        c = Correlation(
-            dtype=layer.dtype,
-            channels=layer.outputs if i.taps and j.taps else 0,  # none: the sum of nothing
-            x_channel=planes.channel,
-            w_channel=w[0],
-            rows=tuple(((place + up) * planes.row, k * w[2]) for k, place in i.taps),
-            columns=tuple((place + left, k * w[3]) for k, place in j.taps),
-            outputs=layer.channels,
-            w_output=w[1],
-            y_output=x[1] if single else i.count * j.count,
-            height=i.count,
-            width=j.count,
-            x_row=planes.row,
-            y_row=x[2] if single else j.count,
-        )
-        return _Piece(c)
-
-    @property
-    def elements(self) -> int:
-        c = self.correlation
-        return c.outputs * c.height * c.width
+    w, x = layer.w.strides, layer.x.strides
+    up, left = planes.rows.padding, planes.columns.padding
+    return Correlation(
+        dtype=layer.dtype,
+        channels=layer.outputs if i.taps and j.taps else 0,  # none: the sum of nothing
+        x_channel=planes.channel,
+        w_channel=w[0],
+        rows=tuple(((place + up) * planes.row, k * w[2]) for k, place in i.taps),
+        columns=tuple((place + left, k * w[3]) for k, place in j.taps),
+        outputs=layer.channels,
+        w_output=w[1],
+        y_output=x[1] if single else i.count * j.count,
+        height=i.count,
+        width=j.count,
+        x_row=planes.row,
+        y_row=x[2] if single else j.count,
+    )
 
 
 def _woven(
-    v: Vectors, registers: Registers, layer: Layer, pieces: list[_Piece], parts: list[Any], x: Any
+    v: Vectors, registers: Registers, layer: Layer, sources: list[tuple[Any, Correlation]], x: Any
 ) -> None:
     """Put the pixels of all remainders to their places in the image."""
     across = min(layer.columns.stride, layer.x.shape[3])
-    for at in range(0, len(pieces), across):
-        sources = list(zip(parts, (p.correlation for p in pieces), strict=True))[at : at + across]
+    for at in range(0, len(sources), across):
         first = v.at(x, (at // across, layer.x.strides[2]))
-        _woven_rows(v, registers, layer, sources, first)
+        _woven_rows(v, registers, layer, sources[at : at + across], first)
 
 
 def _woven_rows(

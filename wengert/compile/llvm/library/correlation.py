@@ -21,6 +21,7 @@ from llvmlite import ir
 from wengert.compile.llvm.library.tiles import LATENCY, Registers, Vectors
 from wengert.compile.llvm.library.windows import lanes_for
 from wengert.compile.llvm.machine.control import evenly, fold, nest, repeat
+from wengert.compile.llvm.machine.scratch import constant
 from wengert.compile.llvm.machine.values import I64
 
 UNROLLED = 72
@@ -338,11 +339,7 @@ class _CorrelationWriter:
             scaled = b.mul(i, I64(steps.pop()), flags=("nsw",))
             return b.add(scaled, I64(numbers[0])) if numbers[0] else scaled
         module, name = b.module, f"offsets {numbers}"
-        table = module.globals.get(name)
-        if table is None:
-            kind = ir.ArrayType(I64, len(numbers))
-            table = ir.GlobalVariable(module, kind, name)
-            table.linkage, table.global_constant = "internal", True
-            table.initializer = ir.Constant(kind, numbers)
-        place = b.gep(table, [I64(0), i], inbounds=True, source_etype=table.value_type)
+        data = np.array(numbers, np.int64).tobytes()
+        table = module.globals.get(name) or constant(module, name, data)
+        place = b.gep(table, [i], inbounds=True, source_etype=I64)
         return b.load(place, typ=I64, align=8)

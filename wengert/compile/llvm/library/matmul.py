@@ -21,7 +21,7 @@ from wengert.compile.llvm.library.blocks import emit_blocks, suits
 from wengert.compile.llvm.library.tiles import Matrices, Registers, Vectors, emit
 from wengert.compile.llvm.machine import functions
 from wengert.compile.llvm.machine import host as machine
-from wengert.compile.llvm.machine.control import fold, repeat
+from wengert.compile.llvm.machine.control import repeat
 from wengert.compile.llvm.machine.values import I64, POINTER, VOID
 from wengert.compile.plan.kernel import LINE
 from wengert.compile.plan.plan import Multiply
@@ -213,17 +213,12 @@ def _prefetch(builder: Any, product: Product, pointers: list[Any], index: Any) -
 def _matrices(builder: Any, p: Matrices, pointers: list[Any]) -> None:
     if min(p.m, p.n) == 0:
         return
-    if p.dtype.kind == "c":
-        call = blas_call(p)
-        if call is not None and p.k > 0:
-            _gemm(builder, p, call, pointers)
-        else:
-            _complex(builder, p, pointers)
-        return
-    call = blas_call(p) if not ours(p) else None
+    of_complex = p.dtype.kind == "c"
+    own = p.k == 0 if of_complex else ours(p)
+    call = None if own else blas_call(p)
     if call is not None:
         _gemm(builder, p, call, pointers)
-    elif suits(p):
+    elif suits(p) and not of_complex:
         emit_blocks(builder, p, registers(), pointers)
     else:
         emit(builder, p, registers(), pointers)
@@ -337,40 +332,3 @@ def _constant(module: ir.Module, kind: Any, value: Any) -> Any:
         constant.global_constant = True
         constant.initializer = ir.Constant(kind, value)
     return constant
-
-
-# ---- complex numbers without BLAS ---------------------------------------------------------------
-
-
-def _complex(builder: Any, p: Matrices, pointers: list[Any]) -> None:
-    """Three loops over elements of two numbers each."""
-    number = ir.DoubleType() if p.dtype.itemsize == 16 else ir.FloatType()
-    size = p.dtype.itemsize // 2
-    zero = ir.Constant(number, 0.0)
-    a, b, c = pointers
-
-    def place(base: Any, i: Any, j: Any, strides: tuple[int, int]) -> Any:
-        terms = [builder.mul(at, I64(s)) for at, s in zip((i, j), strides, strict=True)]
-        pair = ir.ArrayType(number, 2)
-        return builder.gep(base, [builder.add(*terms)], inbounds=True, source_etype=pair)
-
-    def parts(pointer: Any) -> tuple[list[Any], list[Any]]:
-        places = [
-            builder.gep(pointer, [I64(i)], inbounds=True, source_etype=number) for i in (0, 1)
-        ]
-        return places, [builder.load(q, typ=number, align=size) for q in places]
-
-    def one(i: Any, j: Any) -> None:
-        def step(l: Any, total: list[Any]) -> list[Any]:
-            _, (x, u) = parts(place(a, i, l, p.a))
-            _, (y, v) = parts(place(b, l, j, p.b))
-            real = builder.fsub(builder.fmul(x, y), builder.fmul(u, v))
-            imaginary = builder.fadd(builder.fmul(x, v), builder.fmul(u, y))
-            return [builder.fadd(total[0], real), builder.fadd(total[1], imaginary)]
-
-        totals = fold(builder, p.k, [zero, zero], step)
-        places, old = parts(place(c, i, j, p.c))
-        for at, total, before in zip(places, totals, old, strict=True):
-            builder.store(builder.fadd(total, before) if p.add else total, at, align=size)
-
-    repeat(builder, p.m, lambda i: repeat(builder, p.n, lambda j: one(i, j)))

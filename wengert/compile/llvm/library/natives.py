@@ -20,13 +20,13 @@ from wengert.compile.program.operations import check
 class Native:
     """How statements of one function become machine code.
 
-    `fits` tells whether a step can; `define(module, step)` gives the function of the addresses of
-    the step's distinct inputs and its outputs, in order. It returns nothing; or an i32 which is 0,
-    or -1 with a Python exception set. Equal steps share a function.
+    `fits` tells whether a step can; `define(module, step, name)` gives the function, of this name,
+    of the addresses of the step's distinct inputs and its outputs, in order. It returns nothing; or
+    an i32 which is 0, or -1 with a Python exception set.
     """
 
     fits: Callable[[Call], bool]
-    define: Callable[[Any, Call], Any]
+    define: Callable[[Any, Call, str], Any]
 
 
 NATIVES: dict[Any, Native] = {}
@@ -57,5 +57,18 @@ def is_native(step: Call) -> bool:
 
 
 def define(module: Any, step: Call) -> Any:
-    """The function for a native step, defined in the module."""
-    return NATIVES[step.statement.function].define(module, step)
+    """The function for a native step, defined in the module; equal steps share one."""
+    name = _name_of(step)
+    known = module.globals.get(name)
+    return known or NATIVES[step.statement.function].define(module, step, name)
+
+
+def _name_of(step: Call) -> str:
+    """A name that equal steps, and only those, share."""
+    numbers = {value: f"${number}" for number, value in enumerate(step.inputs)}
+    statement = step.statement
+    given = [numbers.get(arg, arg) for arg in statement.args]
+    named = {key: numbers.get(arg, arg) for key, arg in statement.kwargs.items()}
+    arrays = [(a.shape, a.strides, a.dtype.str) for a in (*step.inputs.values(), *step.outputs)]
+    function = [*NATIVES].index(statement.function)
+    return f"{function}.{statement.name}{given}{named}{arrays}".replace('"', "'")

@@ -24,6 +24,7 @@ from wengert.compile.llvm.library.windows import (
     arguments,
     axes,
     defined,
+    images_of,
     interleaved,
     lanes_for,
     load,
@@ -61,19 +62,14 @@ def _pool(step: Call, names: str, arrays: str, wide: str) -> Pool | None:
     """The pool of a step, or None where there is no code for it. `names` are of what comes before
     the windows, `arrays` of its arrays, the result last; `wide` is what windows slide over."""
     given = arguments(step, f"{names} kernel stride padding dilation out")
-    position = {value: place for place, value in enumerate(step.inputs)}
-    *inputs, result = arrays.split()
-    if len(step.outputs) != 1 or any(given[name] not in position for name in inputs):
+    inputs = arrays.split()
+    known = images_of(step, given, inputs[:-1], len(given["kernel"]))
+    if known is None:
         return None
-    places = [*(position[given[name]] for name in inputs), len(position)]
-    layouts = [*step.inputs.values(), *step.outputs]
-    images = [Image.of(layouts[place], len(given["kernel"])) for place in places]
-    if None in images or len({layout.dtype for layout in layouts}) != 1:
-        return None
-    layout_of = dict(zip((*inputs, result), images, strict=True))
-    sizes = layout_of[wide].shape[2:]  # type: ignore[union-attr]
+    images, places = known
+    sizes = images[inputs.index(wide)].shape[2:]
     sides = axes(given, sizes, pair(given["kernel"], 1), pair(given["out"], 1))
-    return Pool(tuple(images), *sides, layouts[0].dtype, tuple(places))  # type: ignore[arg-type]
+    return Pool(images, *sides, step.outputs[0].dtype, places)
 
 
 def _common(pool: Pool | None, kinds: str) -> bool:
@@ -125,6 +121,17 @@ class _Bordered:
             for axis in (self.rows, self.columns)
         )
         return Planes(rows, columns, 1, self.elements, _extent(self.columns), True)
+
+    def clear(self, v: Vectors, register: int, held: Any, border: Any) -> None:
+        """Make the border of the copy, if there is one."""
+        if self.copied:
+            self.planes.clear(v, register, held, border)
+
+    def seen(self, v: Vectors, register: int, source: Any, held: Any) -> Any:
+        """Where windows read a channel: in the copy, or where it lies."""
+        if self.copied:
+            self.planes.copy(v, register, source, self.image, held)
+        return held if self.copied else source
 
     def inner(self, v: Vectors, pointer: Any) -> Any:
         """Where the image begins in the copy."""
@@ -188,7 +195,7 @@ def _reduced(border: Callable[[np.dtype], Any], function: str) -> Native:
     def described(step: Call) -> Pool | None:
         return _pool(step, "x", "x result", "x")
 
-    def define(module: Any, step: Call) -> Any:
+    def define(module: Any, step: Call, name: str) -> Any:
         pool = described(step)
         assert pool is not None
         register = matmul.registers().bytes
@@ -199,13 +206,10 @@ def _reduced(border: Callable[[np.dtype], Any], function: str) -> Native:
 
         def emit(builder: Any, addresses: list[Any]) -> None:
             v = Vectors(builder, pool.dtype)
-            if x.copied:
-                x.planes.clear(v, register, addresses[-1], border(pool.dtype))
+            x.clear(v, register, addresses[-1], border(pool.dtype))
 
             def channel(source: Any, target: Any) -> None:
-                if x.copied:
-                    x.planes.copy(v, register, source, x.image, addresses[-1])
-                    source = addresses[-1]
+                source = x.seen(v, register, source, addresses[-1])
 
                 def windows(i: Any, j: Any, used: int) -> None:
                     at = _first(v, pool, x.strides, source, (i, j), lanes)
@@ -220,7 +224,7 @@ def _reduced(border: Callable[[np.dtype], Any], function: str) -> Native:
 
             _each_channel(v, pool, addresses, channel)
 
-        return defined(module, step, room.bytes, emit)
+        return defined(module, step, name, room.bytes, emit)
 
     return Native(lambda step: _common(described(step), "fi"), define)
 
@@ -260,10 +264,11 @@ def _spread(names: str, arrays: str) -> Native:
     def described(step: Call) -> Pool | None:
         return _pool(step, names, arrays, "result")
 
-    def define(module: Any, step: Call) -> Any:
+    def define(module: Any, step: Call, name: str) -> Any:
         pool = described(step)
         assert pool is not None
-        return _Spreading(pool, matmul.registers().bytes).define(module, step)
+        spreading = _Spreading(pool, matmul.registers().bytes)
+        return defined(module, step, name, spreading.room.bytes, spreading.emit)
 
     return Native(lambda step: _common(described(step), "f"), define)
 
@@ -282,15 +287,11 @@ class _Spreading:
             self.condition.elements if self.condition else 0, pool.dtype
         )
 
-    def define(self, module: Any, step: Call) -> Any:
-        return defined(module, step, self.room.bytes, self.emit)
-
     def emit(self, builder: Any, addresses: list[Any]) -> None:
         v = Vectors(builder, self.pool.dtype)
-        if self.condition and self.condition.copied:
-            lowest = _lowest(self.pool.dtype)
-            begin = part(builder, addresses[-1], self.at_condition)
-            self.condition.planes.clear(v, self.register, begin, lowest)
+        held = part(builder, addresses[-1], self.at_condition)
+        if self.condition:
+            self.condition.clear(v, self.register, held, _lowest(self.pool.dtype))
 
         def channel(g: Any, *rest: Any) -> None:
             *read, result = rest
@@ -299,7 +300,7 @@ class _Spreading:
                 target = part(builder, addresses[-1], self.at_result)
             self._clear(v, target)
             if self.condition:
-                read[0] = self._condition(v, addresses, read[0])
+                read[0] = self.condition.seen(v, self.register, read[0], held)
             _each_window(
                 v,
                 self.pool,
@@ -310,14 +311,6 @@ class _Spreading:
                 self._hand_over(v, target, result)
 
         _each_channel(v, self.pool, addresses, channel)
-
-    def _condition(self, v: Vectors, addresses: list[Any], source: Any) -> Any:
-        assert self.condition is not None
-        if not self.condition.copied:
-            return source
-        begin = part(v.builder, addresses[-1], self.at_condition)
-        self.condition.planes.copy(v, self.register, source, self.condition.image, begin)
-        return begin
 
     def _clear(self, v: Vectors, target: Any) -> None:
         """Zeros everywhere: windows add to them, or leave some out."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,11 +13,6 @@ from wengert.compile.llvm.machine.values import I64, B, V
 
 Axis: TypeAlias = tuple[int, tuple[int, ...]]
 """An axis that all arrays have: its extent, and each one's stride along it, in elements."""
-
-
-def hashed(kind: str, *content: Any) -> str:
-    """A name that functions of equal content, and only those, share."""
-    return f"{kind}." + hashlib.blake2b(repr(content).encode(), digest_size=12).hexdigest()
 
 
 def axes_of(

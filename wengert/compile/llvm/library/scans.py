@@ -23,9 +23,9 @@ from wengert.arrays.facts import RUNNING
 from wengert.compile.llvm.elementary.casts import cast
 from wengert.compile.llvm.elementary.scalars import apply, identity
 from wengert.compile.llvm.library.natives import NATIVES, Native
-from wengert.compile.llvm.library.rows import Axis, axes_of, each_row, hashed, merged, moved
+from wengert.compile.llvm.library.rows import Axis, axes_of, each_row, merged, moved
 from wengert.compile.llvm.machine import host as machine
-from wengert.compile.llvm.machine.control import along, fold
+from wengert.compile.llvm.machine.control import along, fold, fold_along
 from wengert.compile.llvm.machine.functions import internal
 from wengert.compile.llvm.machine.memory import blend, load, permuted, splat, store
 from wengert.compile.llvm.machine.values import I64, POINTER, VOID, B, V, element, number, wide
@@ -60,11 +60,6 @@ class Scan:
         """Whether neighbours may be combined before what comes before them."""
         inexact = self.combine == "multiply" and self.dtypes[-1].kind == "f"
         return self.combine != "recurrence" and not inexact
-
-    @property
-    def name(self) -> str:
-        """A name that equal scans, and only those, share."""
-        return hashed("scan", self)
 
 
 # ---- describing ---------------------------------------------------------------------------------
@@ -120,17 +115,13 @@ def _flat(x: Layout) -> int | None:
 # ---- defining -----------------------------------------------------------------------------------
 
 
-def define(module: ir.Module, step: Call) -> ir.Function:
+def define(module: ir.Module, step: Call, name: str) -> ir.Function:
     """The function of a step, of the addresses of its distinct inputs and its output."""
     scan = describe(step)
     assert scan is not None
     order = list(step.inputs)
     values = 2 if scan.combine == "recurrence" else 1
     picks = [*(order.index(v) for v in step.statement.args[:values]), len(order)]
-    name = f"{scan.name}.{'.'.join(map(str, picks))}"
-    known = module.globals.get(name)
-    if known is not None:
-        return known
     function, b = internal(module, name, VOID, [POINTER] * (len(order) + 1), "noinline")
     if scan.count and all(n for n, _ in scan.rows):
         _ScanWriter(b, scan).run([function.args[i] for i in picks])
@@ -248,9 +239,8 @@ class _ScanWriter:
 
     def _in_registers(self, pointers: list[V]) -> None:
         lanes, strides = self.lanes, self.scan.strides
-        whole, rest = divmod(self.scan.count, lanes)
 
-        def block(i: V, carried: list[V], active: int) -> list[V]:
+        def block(i: V, active: int, carried: list[V]) -> list[V]:
             here = self._moved(pointers, self.b.mul(i, I64(lanes)), strides)
             (x,) = self._read(here, lanes, strides, active)
             prefixes = self._prefixes(x)
@@ -259,9 +249,7 @@ class _ScanWriter:
             return [self._combined(carried[0], last)]
 
         start = number(wide(element(self.dtype), lanes), identity(self.scan.combine, self.dtype))
-        carried = fold(self.b, whole, [start], lambda i, c: block(i, c, lanes))
-        if rest:
-            block(I64(whole), carried, rest)
+        fold_along(self.b, self.scan.count, lanes, [start], block)
 
     def _prefixes(self, x: V) -> V:
         """In each lane, all up to it combined."""

@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from wengert.compile.llvm.elementary.casts import cast
 from wengert.compile.llvm.library.natives import NATIVES, Native
-from wengert.compile.llvm.library.rows import axes_of, each_row, hashed, merged, moved
+from wengert.compile.llvm.library.rows import axes_of, each_row, merged, moved
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.control import along, fold, repeat
 from wengert.compile.llvm.machine.functions import internal
@@ -81,15 +81,11 @@ def _axis(step: Call) -> tuple[int, Layout, Layout] | None:
     return (axis, x, out) if x.shape[axis] < 1 << 31 else None
 
 
-def argsort(module: ir.Module, step: Call) -> ir.Function:
+def argsort(module: ir.Module, step: Call, name: str) -> ir.Function:
     """The function of an argsort."""
     parts = _axis(step)
     assert parts is not None
     axis, x, out = parts
-    name = hashed("argsort", axis, x.shape, x.strides, x.dtype, out.strides)
-    known = module.globals.get(name)
-    if known is not None:
-        return known
     function, b = internal(module, name, I32, [POINTER] * 2, "noinline")
     count = x.shape[axis]
     strides = x.strides[axis], out.strides[axis]
@@ -308,18 +304,13 @@ def _search(step: Call) -> tuple[Layout, Layout, Layout, str, np.dtype] | None:
     return row, sought, out, side, np.result_type(row.dtype, sought.dtype)
 
 
-def searchsorted(module: ir.Module, step: Call) -> ir.Function:
+def searchsorted(module: ir.Module, step: Call, name: str) -> ir.Function:
     """The function of a searchsorted."""
     parts = _search(step)
     assert parts is not None
     row, sought, out, side, dtype = parts
     order = list(step.inputs)
     picks = [order.index(v) for v in step.statement.args[:2]]
-    content = (row.shape, row.strides, row.dtype, sought.shape, sought.strides, sought.dtype)
-    name = hashed("searchsorted", *content, out.strides, side, picks)
-    known = module.globals.get(name)
-    if known is not None:
-        return known
     function, b = internal(module, name, I32, [POINTER] * (len(order) + 1), "noinline")
     if math.prod(out.shape):
         table, values = (function.args[i] for i in picks)

@@ -20,9 +20,20 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.llvm.machine.control import along, evenly, fold, nest, repeat
+from wengert.compile.llvm.elementary.scalars import apply
+from wengert.compile.llvm.machine import values
+from wengert.compile.llvm.machine.control import along, evenly, fold, fold_along, nest, repeat
 from wengert.compile.llvm.machine.functions import internal
-from wengert.compile.llvm.machine.memory import load_row, permuted, prefetch, splat, store_row
+from wengert.compile.llvm.machine.memory import (
+    load,
+    load_row,
+    offset,
+    permuted,
+    prefetch,
+    splat,
+    store,
+    store_row,
+)
 from wengert.compile.llvm.machine.scratch import stack
 from wengert.compile.llvm.machine.values import I64, POINTER, VOID, intrinsic, number
 from wengert.compile.plan.kernel import LINE
@@ -66,15 +77,6 @@ class Registers:
     count: int = 32
 
 
-def element(dtype: np.dtype) -> Any:
-    """The type of an element in memory."""
-    if dtype == np.float32:
-        return ir.FloatType()
-    if dtype == np.float64:
-        return ir.DoubleType()
-    return ir.IntType(8 * dtype.itemsize)
-
-
 def emit(builder: Any, product: Matrices, registers: Registers, pointers: Sequence[Any]) -> None:
     """Append the product of the matrices at `pointers` (a, b, c) to the builder's block."""
     _ProductWriter(builder, product, registers).run(*pointers)
@@ -90,7 +92,7 @@ class Vectors:
         self.builder = builder
         self.dtype = dtype
         self.size = dtype.itemsize
-        self.type = element(dtype)
+        self.type = values.stored(dtype)
         self.floating = dtype.kind == "f"
 
     def at(self, base: Any, *terms: tuple[Any, int]) -> Any:
@@ -353,7 +355,7 @@ class _ProductWriter:
         if swap or (p.n == 1 and p.m > 1 and p.c[0] == 1):
             self.product, (a, b) = p.swapped(), (b, a)
             p = self.product
-        if p.n > 1 and p.c[1] != 1:
+        if p.dtype.kind == "c" or (p.n > 1 and p.c[1] != 1):
             self._plain(a, b, c)
         elif p.k == 0:
             self._cleared(c)
@@ -373,23 +375,36 @@ class _ProductWriter:
     # ---- where BLAS and vectors have no way in ----------------------------------------------
 
     def _plain(self, a: Any, b: Any, c: Any) -> None:
-        """Three loops over elements, for a result without contiguous rows or columns."""
-        p, v = self.product, self.vectors
+        """Three loops over elements: of complex numbers, or for a result without contiguous rows
+        or columns.
+        """
+        p, builder, parts = self.product, self.builder, 1 + (self.product.dtype.kind == "c")
+
+        def at(base: Any, i: Any, j: Any, strides: tuple[int, int]) -> Any:
+            steps = (builder.mul(x, I64(s)) for x, s in zip((i, j), strides, strict=True))
+            return offset(builder, base, builder.add(*steps), p.dtype)
+
+        def read(place: Any) -> Any:
+            return load(builder, place, p.dtype, 0, 0, 1)
+
+        def combined(name: str, x: Any, y: Any) -> Any:
+            return apply(builder, name, p.dtype, (p.dtype, p.dtype), [x, y])
 
         def one(i: Any, j: Any) -> None:
             def step(l: Any, total: list[Any]) -> list[Any]:
-                x = v.element(v.at(a, (i, p.a[0]), (l, p.a[1])))
-                y = v.element(v.at(b, (l, p.b[0]), (j, p.b[1])))
-                return [v.multiply_add(x, y, total[0])]
+                x, y = read(at(a, i, l, p.a)), read(at(b, l, j, p.b))
+                added = combined("add", whole(total), combined("multiply", x, y))
+                return list(added) if parts > 1 else [added]
 
-            place = v.at(c, (i, p.c[0]), (j, p.c[1]))
-            start = ir.Constant(v.type, 0)
-            (total,) = fold(self.builder, p.k, [start], step)
-            if p.add:
-                total = v.add(total, v.element(place))
-            self.builder.store(total, place, align=v.size)
+            start = [number(values.element(p.dtype), 0)] * parts
+            total, place = whole(fold(builder, p.k, start, step)), at(c, i, j, p.c)
+            total = combined("add", total, read(place)) if p.add else total
+            store(builder, total, place, p.dtype, 0, 0, 1)
 
-        nest(self.builder, (p.m, p.n), one)
+        def whole(total: list[Any]) -> Any:
+            return tuple(total) if parts > 1 else total[0]
+
+        nest(builder, (p.m, p.n), one)
 
     def _cleared(self, c: Any) -> None:
         """The sum of no products."""
@@ -443,17 +458,13 @@ class _ProductWriter:
         totals = [v.zero(lanes)] * (count * chains)
         unroll = self._unrolled(count, chains)
 
-        def many(l: Any, totals: list[Any]) -> list[Any]:
+        def some(l: Any, steps: int, totals: list[Any]) -> list[Any]:
             base, x = v.at(b, (l, unroll * row)), v.at(a, (l, unroll * p.a[1]))
-            for nth in range(unroll):
+            for nth in range(steps):
                 totals = step(base, x, nth, totals)
             return totals
 
-        whole, rest = divmod(p.k, unroll)
-        totals = fold(self.builder, whole, totals, many)
-        base, x = v.at(b, (whole * unroll, row)), v.at(a, (whole * unroll, p.a[1]))
-        for nth in range(rest):
-            totals = step(base, x, nth, totals)
+        totals = fold_along(self.builder, p.k, unroll, totals, some)
         for at in range(count):
             total = in_pairs(totals[at::count], v.add)
             i, n = divmod(at, len(used))
@@ -526,10 +537,7 @@ class _ProductWriter:
         def columns(j: Any, count: int) -> None:
             self._dot(a, v.at(b, (j, group * p.b[1])), v.at(c, (j, group)), lanes, count)
 
-        full, rest = divmod(p.n, group)
-        repeat(self.builder, full, lambda j: columns(j, group))
-        if rest:
-            columns(full, rest)
+        along(self.builder, p.n, group, columns)
 
     def _group(self, lanes: int) -> int:
         """How many columns at once: a power of two that leaves the registers room."""
@@ -554,16 +562,13 @@ class _ProductWriter:
         whole, rest = divmod(p.k, lanes)
         unroll = max(1, min(4, TURN // len(totals)))
 
-        def many(l: Any, totals: list[Any]) -> list[Any]:
+        def some(l: Any, steps: int, totals: list[Any]) -> list[Any]:
             x, y = v.at(a, (l, unroll * lanes)), v.at(b, (l, unroll * lanes))
-            for nth in range(unroll):
+            for nth in range(steps):
                 totals = step(x, y, nth, lanes, totals)
             return totals
 
-        turns, left = divmod(whole, unroll)
-        totals = fold(self.builder, turns, totals, many)
-        for nth in range(turns * unroll, turns * unroll + left):
-            totals = step(a, b, nth, lanes, totals)
+        totals = fold_along(self.builder, whole, unroll, totals, some)
         if rest:
             totals = step(a, b, whole, rest, totals)
         self._store_sums(c, totals, columns)

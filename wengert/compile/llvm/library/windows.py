@@ -65,6 +65,23 @@ def arguments(step: Call, names: str) -> dict[str, Any]:
     return {**dict(zip(names.split(), statement.args, strict=False)), **statement.kwargs}
 
 
+def images_of(
+    step: Call, given: dict[str, Any], names: Sequence[str], spatial: int
+) -> tuple[tuple[Image, ...], tuple[int, ...]] | None:
+    """The arguments of these names and the result, as what windows slide over or come of, and which
+    of the step's arrays they are; None if they are no such arrays of one dtype.
+    """
+    position = {value: place for place, value in enumerate(step.inputs)}
+    if len(step.outputs) != 1 or any(given[name] not in position for name in names):
+        return None
+    places = (*(position[given[name]] for name in names), len(position))
+    layouts = [*step.inputs.values(), *step.outputs]
+    images = [Image.of(layouts[place], spatial) for place in places]
+    known = tuple([image for image in images if image is not None])
+    alike = len({layout.dtype for layout in layouts}) == 1
+    return (known, places) if alike and len(known) == len(images) else None
+
+
 def axes(given: dict[str, Any], sizes: Pair, kernel: Pair, out: Pair) -> tuple[Axis, Axis]:
     """The two sides of the windows of a step, by its arguments."""
     stride, padding = pair(given["stride"], 1), pair(given["padding"], 0)
@@ -73,26 +90,12 @@ def axes(given: dict[str, Any], sizes: Pair, kernel: Pair, out: Pair) -> tuple[A
     return rows, columns
 
 
-def name_of(step: Call) -> str:
-    """A name that equal steps, and only those, share."""
-    numbers = {value: f"${number}" for number, value in enumerate(step.inputs)}
-    statement = step.statement
-    given = [numbers.get(arg, arg) for arg in statement.args]
-    named = {key: numbers.get(arg, arg) for key, arg in statement.kwargs.items()}
-    arrays = [(a.shape, a.strides, a.dtype.str) for a in (*step.inputs.values(), *step.outputs)]
-    return f"{statement.name}{given}{named}{arrays}".replace('"', "'")
-
-
 Emit = Callable[[Any, list[Any]], None]
 
 
-def defined(module: Any, step: Call, working: int, emit: Emit) -> Any:
+def defined(module: Any, step: Call, name: str, working: int, emit: Emit) -> Any:
     """The function of a step. `emit(builder, addresses)` writes it; behind the addresses of the
     step's arrays is that of `working` bytes of memory."""
-    name = name_of(step)
-    function = module.globals.get(name)
-    if function is not None:
-        return function
     count = len(step.inputs) + len(step.outputs)
     function, builder = internal(module, name, I32, [POINTER] * count, "noinline")
     for argument in function.args:

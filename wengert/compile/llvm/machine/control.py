@@ -152,7 +152,18 @@ def evenly(count: int, most: int) -> list[tuple[int, int, int]]:
 
 def along(builder: Any, count: int, size: int, body: Callable[[Any, int], None]) -> None:
     """Run `body(number, size)` for the parts of so many things; the last part may be smaller."""
+
+    def some(number: Any, size: int, _: list[Any]) -> list[Any]:
+        body(number, size)
+        return []
+
+    fold_along(builder, count, size, [], some)
+
+
+def fold_along(
+    builder: Any, count: int, size: int, carried: list[Any], body: Callable[..., list[Any]]
+) -> list[Any]:
+    """Run `carried = body(number, size, carried)` for the parts of so many things."""
     full, rest = divmod(count, size)
-    repeat(builder, full, lambda number: body(number, size))
-    if rest:
-        body(I64(full), rest)
+    carried = fold(builder, full, carried, lambda number, carried: body(number, size, carried))
+    return body(I64(full), rest, carried) if rest else carried

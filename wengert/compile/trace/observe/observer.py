@@ -445,7 +445,7 @@ class Observer(Calls):
         return self._from(sys._getframe(2), callee, *rewrite.by_name(arguments, operands[-1]))
 
     def call_unpacked(self, *operands: Any) -> tuple[Any, Any, Any]:
-        named, arguments, callee = rewrite.unpacked(operands)
+        named, arguments, callee = rewrite.unpacked(*operands)
         if type(arguments) is not tuple:
             arguments = self.iterated(arguments)
             if not hasattr(type(arguments), "__iter__"):

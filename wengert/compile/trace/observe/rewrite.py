@@ -105,7 +105,7 @@ class Tried(Stated):
 
 def _same(*operands: Any) -> Any:
     """Shown operands, as UNPACK_SEQUENCE wants them: the last one first."""
-    return operands[0] if len(operands) == 1 else operands[::-1]
+    return operands[::-1]
 
 
 def _first(value: Any, *_: Any) -> Any:
@@ -114,10 +114,6 @@ def _first(value: Any, *_: Any) -> Any:
 
 def _nothing(*_: Any) -> None:
     return None
-
-
-def _attribute(owner: Any, name: str) -> Any:
-    return getattr(owner, name)
 
 
 def super_object(cls: Any, start: Any, owner: Any, given: bool) -> Any:
@@ -147,10 +143,6 @@ def _call_named(*operands: Any) -> tuple[Any, Any, Any]:
     arguments, callee = taken_apart(operands[:-1])
     arguments, named = by_name(arguments, operands[-1])
     return named, arguments, callee
-
-
-def _call_unpacked(*operands: Any) -> tuple[Any, Any, Any]:
-    return unpacked(operands)
 
 
 def _enter(manager: Any) -> tuple[Any, Any]:
@@ -223,7 +215,7 @@ ASKED: dict[str, tuple[str, int, str, Any]] = {
     "LOAD_NAME": ("after", 1, "read_name", _first),
     "LOAD_FROM_DICT_OR_GLOBALS": ("after", 1, "read_name", _first),
     "IMPORT_NAME": ("after", 1, "read_module", _first),
-    "LOAD_ATTR": ("instead", 1, "read_attribute", _attribute),
+    "LOAD_ATTR": ("instead", 1, "read_attribute", getattr),
     "BINARY_SUBSCR": ("instead", 2, "read_item", operator.getitem),
     "STORE_GLOBAL": ("before", 1, "write_global", _first),
     "STORE_NAME": ("before", 1, "write_name", _first),
@@ -236,7 +228,7 @@ ASKED: dict[str, tuple[str, int, str, Any]] = {
 where nobody observes: it comes before or after them, instead of them, or alone, and leaves nothing.
 """
 
-SHOWN: dict[str, tuple[int, str]] = {
+SHOWN: dict[str, tuple[Any, ...]] = {
     "UNPACK_SEQUENCE": (1, "iterated"),
     "UNPACK_EX": (1, "iterated"),
     "LIST_EXTEND": (1, "extended"),
@@ -252,19 +244,23 @@ SHOWN: dict[str, tuple[int, str]] = {
     "MATCH_KEYS": (2, "match_keys"),
     "MATCH_CLASS": (3, "match_class"),
     "GET_LEN": (1, "length"),
+    "UNARY_NEGATIVE": (1, "unary", "neg"),
+    "UNARY_POSITIVE": (1, "unary", "pos"),
+    "UNARY_INVERT": (1, "unary", "invert"),
     "UNARY_NOT": (1, "truth"),
     "TO_BOOL": (1, "truth"),
-    "POP_JUMP_IF_TRUE": (1, "truth"),
-    "POP_JUMP_IF_FALSE": (1, "truth"),
-    "POP_JUMP_FORWARD_IF_TRUE": (1, "truth"),
-    "POP_JUMP_FORWARD_IF_FALSE": (1, "truth"),
-    "POP_JUMP_BACKWARD_IF_TRUE": (1, "truth"),
-    "POP_JUMP_BACKWARD_IF_FALSE": (1, "truth"),
+    **{
+        f"POP_JUMP_{way}IF_{truth}": (1, "truth")
+        for way in ("", "FORWARD_", "BACKWARD_")
+        for truth in ("TRUE", "FALSE")
+    },
     "JUMP_IF_TRUE_OR_POP": (1, "length"),
     "JUMP_IF_FALSE_OR_POP": (1, "length"),
     "PUSH_EXC_INFO": (1, "caught"),
 }
-"""Instructions that stay, and whose operands are shown before: how many, and what they mean."""
+"""Instructions that stay, and whose operands are shown before: how many, what they mean, and more
+of the instruction's.
+"""
 
 _NAMES = {
     "add": "add",
@@ -275,13 +271,8 @@ _NAMES = {
     "floor_divide": "floordiv",
     "remainder": "mod",
     "power": "pow",
-    "lshift": "lshift",
-    "rshift": "rshift",
-    "and": "and",
-    "or": "or",
-    "xor": "xor",
 }
-"""Operators in the words of their methods."""
+"""Operators in the words of their methods, where these are others."""
 
 _DECIDED = {"COMPARE_OP", "CONTAINS_OP", "IS_OP", "UNARY_NOT", "TO_BOOL"}
 """What these leave was shown already: their truth tells nothing new."""
@@ -342,9 +333,9 @@ class Rewriter:
         if step.name in ASKED:
             yield from self.pattern(step, *ASKED[step.name])
             return
-        count, meaning = SHOWN.get(step.name, (0, ""))
+        count, meaning, *argument = SHOWN.get(step.name, (0, ""))
         if count and not (meaning == "truth" and before in _DECIDED):
-            yield from self.shown(count, meaning)
+            yield from self.shown(count, meaning, *argument)
         yield step.native
 
     # The patterns.
@@ -373,7 +364,9 @@ class Rewriter:
             yield Instr("POP_TOP")
 
     def shown(self, count: int, meaning: str, *argument: Any) -> Iterator[Instr]:
-        original = caught if meaning == "caught" else _same if not argument else _reversed
+        original: Callable[..., Any] = _reversed if argument else _same
+        if count == 1:
+            original = cleaned if meaning == "caught" else _first
         yield from self.asked(count, meaning, original, *argument, cls=Shown)
         if count > 1:
             yield Instr("UNPACK_SEQUENCE", count)
@@ -395,7 +388,7 @@ class Rewriter:
             yield Instr(LOAD_CELL, step.arg)
             yield from self.asked(2, "read_cell", _first, step.arg.name)
 
-    load_classderef = load_deref
+    load_classderef = load_from_dict_or_deref = load_deref
 
     def get_iter(self, step: Step) -> Iterator[Instr]:
         site = self.site
@@ -405,9 +398,6 @@ class Rewriter:
             yield from (Instr(LOAD_CELL, cell) for cell in site.cells)
             yield from self.asked(1 + len(site.cells), "looped", _first, site)
         yield step.native
-
-    def load_from_dict_or_deref(self, step: Step) -> Iterator[Instr]:
-        yield from self.load_deref(step)
 
     def load_super_attr(self, step: Step) -> Iterator[Instr]:
         yield from self.asked(3, "through_super", _through_super, *step.arg)
@@ -420,26 +410,8 @@ class Rewriter:
     def binary_op(self, step: Step) -> Iterator[Instr]:
         name = step.arg.name.lower()
         meaning = "in_place" if name.startswith("inplace_") else "operands"
-        yield from self.shown(2, meaning, _NAMES.get(name.removeprefix("inplace_")))
-        yield step.native
-
-    def unary_negative(self, step: Step) -> Iterator[Instr]:
-        yield from self._unary(step, "neg")
-
-    def unary_positive(self, step: Step) -> Iterator[Instr]:
-        yield from self._unary(step, "pos")
-
-    def unary_invert(self, step: Step) -> Iterator[Instr]:
-        yield from self._unary(step, "invert")
-
-    def call_intrinsic_1(self, step: Step) -> Iterator[Instr]:
-        if step.arg.name == "INTRINSIC_UNARY_POSITIVE":
-            yield from self._unary(step, "pos")
-        else:
-            yield step.native
-
-    def _unary(self, step: Step, operation: str) -> Iterator[Instr]:
-        yield from self.asked(1, "unary", _first, operation, cls=Shown)
+        name = name.removeprefix("inplace_")
+        yield from self.shown(2, meaning, _NAMES.get(name, name))
         yield step.native
 
     def compare_op(self, step: Step) -> Iterator[Instr]:
@@ -485,7 +457,7 @@ class Rewriter:
 
     def call_function_ex(self, step: Step) -> Iterator[Instr]:
         has_named = ALWAYS_NAMED or step.arg & 1
-        yield from self.called(4 if has_named else 3, "call_unpacked", _call_unpacked)
+        yield from self.called(4 if has_named else 3, "call_unpacked", unpacked)
 
     def called(self, count: int, meaning: str, original: Any) -> Iterator[Instr]:
         """A call, and what it returned, if anybody looks at that."""
@@ -520,10 +492,6 @@ def _following(body: list[Any]) -> list[str]:
         names.append(name)
         name = x.name if isinstance(x, Instr) else name
     return names[::-1]
-
-
-def caught(error: BaseException) -> BaseException:
-    return cleaned(error)
 
 
 def _reversed(left: Any, right: Any, operation: str) -> Any:
@@ -642,6 +610,8 @@ def uniform(old: Instr, named: bool) -> list[Step]:
         return [_native(Instr("BUILD_SLICE", 2)), Step(item, None)]
     if name == "BINARY_OP" and arg.name == "SUBSCR":
         return [Step("BINARY_SUBSCR", None)]
+    if name == "CALL_INTRINSIC_1" and arg.name == "INTRINSIC_UNARY_POSITIVE":
+        return [Step("UNARY_POSITIVE", None, old)]
     return [_native(old)]
 
 
@@ -691,8 +661,7 @@ def by_name(
     return arguments[:count], dict(zip(names, arguments[count:], strict=True))
 
 
-def unpacked(operands: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+def unpacked(low: Any, high: Any, arguments: Any, *named: Any) -> tuple[Any, Any, Any]:
     """Keyword arguments, arguments and callee of CALL_FUNCTION_EX."""
-    low, high, arguments, *named = operands
     callee = high if NULL_FIRST else low
     return (named[0] if named and named[0] is not ABSENT else {}), arguments, callee
