@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,8 +74,9 @@ def collected(results: list[Any], function: Any) -> Any:
     parts = [split(result, f"the result of row {k}") for k, result in enumerate(results)]
     _, form = parts[0]
     for k, (_, other) in enumerate(parts):
-        names = ("the result of a batch's row 0", f"that of its row {k}", function)
-        form = agreed(form, other, functools.partial(tuple, names))
+        form = agreed(
+            form, other, "the result of a batch's row 0", f"that of its row {k}", function
+        )
     return rebuild(form.tree, stacked([leaves for leaves, _ in parts], False))
 
 
@@ -100,8 +100,7 @@ def checked(results: Rows, like: Rows | None, function: Any) -> Rows:
                 "arrays and numbers, and containers of them: return a number that says which."
             )
     if like is not None:
-        names = ("an earlier result", "a later one", function)
-        agreed(_form(like), _form(results), lambda: names)
+        agreed(_form(like), _form(results), "an earlier result", "a later one", function)
     return results
 
 
