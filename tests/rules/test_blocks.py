@@ -21,7 +21,15 @@ from wengert.autograd.plan import plan_of
 from wengert.autograd.record import recorder
 from wengert.compile.call import by_blocks as machine
 from wengert.rules import RULES, blocks, convolution, indexing, neural, normalization, reductions
-from wengert.rules.blocks import at_once, by_rows, by_samples, each_row, rows_and_sums, sum_of_rows
+from wengert.rules.blocks import (
+    at_once,
+    by_rows,
+    by_samples,
+    each_line,
+    each_row,
+    rows_and_sums,
+    sum_of_rows,
+)
 from wengert.rules.quick import QUICK
 from wengert.rules.rule import pull
 from wengert.tensor import wrap
@@ -301,6 +309,37 @@ def test_each_row_is_what_the_function_makes_of_it(dtype):
             found = entered[1](given, -1)
             assert (found.dtype, found.shape) == (dtype, shape[:-1])
             np.testing.assert_allclose(found, given.sum(-1), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_are_what_the_function_makes_of_them(dtype):
+    # Of one matrix and of many, small and large, with and without room for what is in between.
+    softmax = reductions.softmax.body.formula
+    entered = each_row(softmax, ndim=2)
+    reduced = {f: each_line(f) for f in (np.sum, np.max, np.prod, np.var)}
+    rng = np.random.default_rng(0)
+    for shape in [
+        (10, 10),
+        (7, 5, 10),
+        (1, 300, 90),
+        (300, 200),
+        (40, 1),
+        (1, 200),
+        (3, 4),
+    ]:
+        x = rng.uniform(0.9, 1.1, shape).astype(dtype)
+        for given in (x, np.asfortranarray(x), x[..., ::-1]):
+            for _ in range(2):
+                found, expected = entered(given, -2), softmax(given, -2)
+                assert (found.dtype, found.shape) == (dtype, shape)
+                np.testing.assert_allclose(found, expected, rtol=1e-5)
+        for function, of_lines in reduced.items():
+            for axis in range(-x.ndim, x.ndim):
+                for kept in (False, True):
+                    found = of_lines(x, axis, kept)
+                    expected = function(x, axis=axis, keepdims=kept)
+                    assert (found.dtype, found.shape) == (dtype, expected.shape)
+                    np.testing.assert_allclose(found, expected, rtol=3e-4)
 
 
 def test_rows_of_ever_new_lengths_are_left_to_the_formula(monkeypatch):

@@ -9,6 +9,7 @@ that in, as `MACHINE.run`; without it, formulas run step by step.
 from __future__ import annotations
 
 import functools
+import math
 import sys
 import threading
 from collections.abc import Sequence
@@ -46,11 +47,15 @@ def _in_turn(
 
 
 class Rows(NamedTuple):
-    """Arrays as rows of `length` numbers, each of which a function treats alone."""
+    """Arrays as rows, or as matrices, each of which a function treats alone."""
 
-    length: int
+    shape: tuple[int, ...]  # of a row or a matrix
     shared: tuple[Any, ...]  # the arrays that all rows share, after the others
-    reduces: bool  # whether a row's result is a number, not a row
+    reduces: bool  # whether a row's result is a number, and a matrix's a row: of its columns
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
 
 
 class _Machine:
@@ -170,20 +175,23 @@ def _block(count: int, least: int) -> tuple[int, range]:
 
 
 def each_row(
-    function: Function, arrays: int = 1, shared: int = 0, reduces: bool = False
+    function: Function, arrays: int = 1, shared: int = 0, reduces: bool = False, ndim: int = 1
 ) -> Function:
     """`function(*arrays, *shared, *settings)`, which treats each row of the arrays alone.
 
     It is machine code for plain arrays in order, of one dtype in `EXACT`; the `shared` ones are as
-    long as a row. What comes out is an array of rows, or of a number for each.
+    long as a row. What comes out is an array of rows, or of a number for each. With `ndim` 2 the
+    function treats each matrix alone: it goes along the columns.
 
-    >>> x = np.ones((4, 20), np.float32)
+    >>> x = np.ones((4, 40), np.float32)
     >>> each_row(lambda x, axis: np.sum(x, axis=axis), reduces=True)(x, -1)
-    array([20., 20., 20., 20.], dtype=float32)
+    array([40., 40., 40., 40.], dtype=float32)
+    >>> each_row(lambda x, axis: np.sum(x, axis=axis), reduces=True, ndim=2)(x.T, -2)
+    array([40., 40., 40., 40.], dtype=float32)
     """
     held = arrays + shared
     quickly: Function = function
-    seen: set[Any] = set()
+    seen: dict[Any, bool] = {}
 
     def run(*values: Any) -> Any:
         return function(*values) if _thread.in_steps or not errors_pass() else quickly(*values)
@@ -193,21 +201,29 @@ def each_row(
         x = values[0]
         if not fit(x, values[:arrays], values[arrays:held]):
             return function(*values)
-        length, settings = x.shape[-1], values[held:]
-        step, sizes = _block_of_rows(x.size, length)
-        kind = step, length, x.dtype, *map(repr, settings)
-        if kind in seen or len(seen) > _LIMIT:
-            return function(*values)
-        seen.add(kind)
-        rows = Rows(length, values[arrays:held], reduces)
-        known = MACHINE.elements(
-            function, step, values[:arrays], settings, sizes, function, quickly, rows
-        )
-        quickly = known or quickly
-        return (known or function)(*values)
+        rows, settings = Rows(x.shape[-ndim:], values[arrays:held], reduces), values[held:]
+        step, sizes = _block_of_rows(x.size, rows.size, BLOCK if ndim == 1 else ENOUGH)
+        kind = step, rows.shape, x.dtype, *map(repr, settings)
+        if kind not in seen:
+            if len(seen) > _LIMIT:
+                return function(*values)
+            known = MACHINE.elements(
+                function, step, values[:arrays], settings, sizes, function, quickly, rows
+            )
+            seen[kind] = known is None
+            if known is not None:
+                quickly = known
+                return known(*values)
+        if seen[kind]:  # what is between its steps may have no room on the stack
+            items = [a.reshape(-1, *rows.shape) for a in values[:arrays]]
+            results = MACHINE.run(function, step, items, rows.shared, settings)
+            if results is not None:
+                return results.reshape(*x.shape[:-ndim], *results.shape[1:])
+            seen[kind] = False
+        return function(*values)
 
     def fit(x: Any, rows: Any, others: Any) -> bool:
-        if type(x) is not np.ndarray or x.dtype not in EXACT or not x.ndim or x.size < FEW:
+        if type(x) is not np.ndarray or x.dtype not in EXACT or x.ndim < ndim or x.size < FEW:
             return False
         return (
             all(type(a) is np.ndarray and a.dtype is x.dtype for a in (*rows, *others))
@@ -224,9 +240,9 @@ _LIMIT = 16
 """So many kinds of rows are looked for: those of ever new lengths are not worth compiling."""
 
 
-def _block_of_rows(count: int, length: int) -> tuple[int, range]:
+def _block_of_rows(count: int, length: int, most: int) -> tuple[int, range]:
     """How many rows a block has of an array of so many numbers, and of how many it is the block."""
-    bounds = [FEW, *(max(1, n // length) * length for n in (_SHORT, BLOCK)), sys.maxsize]
+    bounds = [FEW, *(max(1, n // length) * length for n in (_SHORT, most)), sys.maxsize]
     at = next(k for k in (2, 1, 0) if count >= bounds[k] or not k)
     return max(1, bounds[at] // length) if at else 1, range(bounds[at], bounds[at + 1])
 
@@ -264,11 +280,12 @@ def has_steps(formula: Function, arguments: int) -> bool:
 
 
 def in_rows(formula: Function) -> Function:
-    """A `formula(*arrays, axis)`, `implemented`; its first way: machine code of each row of the
-    last dimension.
+    """A `formula(*arrays, axis)`, `implemented`; its first ways: machine code of each row of the
+    last dimension, and of the columns of another one.
     """
     function = implemented(formula)
-    rows = each_row(formula, formula.__code__.co_argcount - 1)
+    arrays = formula.__code__.co_argcount - 1
+    rows, columns = each_row(formula, arrays), each_row(formula, arrays, ndim=2)
 
     def of_rows(x: Any, *rest: Any) -> bool:
         return rest[-1] in (-1, x.ndim - 1) and in_order(x, *rest[:-1])
@@ -277,7 +294,60 @@ def in_rows(formula: Function) -> Function:
     def compiled(*call: Any) -> Any:
         return rows(*[x if x.flags.c_contiguous else x.copy() for x in call[:-1]], -1)
 
+    @way(function, lambda x, *rest: has_columns(x, rest[-1]) and in_order(x, *rest[:-1]))
+    def compiled_along(*call: Any) -> Any:
+        *given, axis = call
+        return columns(*[as_columns(x, axis) for x in given], -2).reshape(given[0].shape)
+
     return function
+
+
+def has_columns(x: Any, axis: Any) -> bool:
+    """Whether `axis` is a dimension before the last one."""
+    return type(axis) is int and -x.ndim <= axis < x.ndim - 1 and axis != -1
+
+
+def as_columns(x: Any, axis: int) -> Any:
+    """An array in order, as matrices along whose columns `axis` goes."""
+    x = x if x.flags.c_contiguous else x.copy()
+    axis %= x.ndim
+    if axis == x.ndim - 2:
+        return x
+    return x.reshape(*x.shape[: axis + 1], math.prod(x.shape[axis + 1 :]))
+
+
+def reducible(a: Any, axis: Any, least: int | None = None) -> bool:
+    """Whether this is a plain array in order, of so many floats, and `axis` one dimension of it."""
+    return (
+        type(a) is np.ndarray
+        and a.size >= (FEW if least is None else least)
+        and type(axis) is int
+        and -a.ndim <= axis < a.ndim
+        and a.dtype in EXACT
+        and a.flags.c_contiguous
+    )
+
+
+def each_line(function: Function) -> Function:
+    """`reduced(a, axis, keepdims, *settings)`, of a `function(a, axis, *settings)` that reduces one
+    dimension: machine code for what is `reducible`, along rows and along columns.
+
+    >>> each_line(lambda a, axis: np.max(a, axis=axis))(np.eye(30), 0, True).shape
+    (1, 30)
+    """
+    rows, columns = (each_row(function, reduces=True, ndim=n) for n in (1, 2))
+
+    def reduced(a: Any, axis: int, keepdims: Any = False, *settings: Any) -> Any:
+        if axis in (-1, a.ndim - 1):
+            results = rows(a, -1, *settings)
+            return results[..., None] if keepdims else results
+        results = columns(as_columns(a, axis), -2, *settings)
+        axis %= a.ndim
+        if not keepdims and axis == a.ndim - 2:
+            return results
+        return results.reshape(*a.shape[:axis], *(1,) * bool(keepdims), *a.shape[axis + 1 :])
+
+    return reduced
 
 
 def in_order(*arrays: Any) -> bool:

@@ -15,9 +15,11 @@ from wengert.rules.blocks import (
     FEW,
     by_rows,
     by_samples,
+    each_line,
     each_row,
     in_order,
     many,
+    reducible,
     rows_and_sums,
     sum_of_rows,
 )
@@ -46,6 +48,19 @@ def _of_rows(x: Any, axes: tuple[int, ...], eps: float) -> Any:
 
 _LAST = (-1,)
 _each_standardized = each_row(standardize.body.formula)  # type: ignore[attr-defined]
+
+
+@way(standardize, lambda x, axes, eps: axes == (0,) and _is_matrix(x))
+def _of_columns(x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    return _columns_standardized(np.ascontiguousarray(x), _DOWN, eps)
+
+
+_DOWN = (-2,)
+_columns_standardized = each_row(standardize.body.formula, ndim=2)  # type: ignore[attr-defined]
+
+
+def _is_matrix(*arrays: Any) -> bool:
+    return arrays[0].ndim == 2 and in_order(*arrays)
 
 
 @way(standardize, lambda x, axes, eps: many(x) and _is_channel(axes, x))
@@ -130,10 +145,18 @@ def moments(x: Any) -> tuple[Any, Any]:
     return np.mean(x, axis=axes), np.var(x, axis=axes)
 
 
+@way(moments, lambda x: _is_matrix(x) and reducible(x, 0))
+def _moments_of_columns(x: Any) -> tuple[Any, Any]:
+    return _each_mean(x, 0), each_variance(x, 0, False, 0)
+
+
+_each_mean = each_line(np.mean)
+
+
 @way(moments, lambda x: FEW <= x.size < BLOCK and loopable(x))
 def _moments_of_rows(x: Any) -> tuple[Any, Any]:
     rows = _channel_rows(x)
-    return np.add.reduce(rows, -1) / np.asarray(rows.shape[1], x.dtype), each_variance(rows, 0)
+    return _each_mean(rows, -1), each_variance(rows, -1, False, 0)
 
 
 @way(moments, lambda x: many(x))
@@ -185,6 +208,14 @@ def _through_rows(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> 
 
 
 _each_through = each_row(_through.formula, 3)  # type: ignore[attr-defined]
+
+
+@way(_through, lambda g, x, y, axes, eps: axes == (0,) and _is_matrix(g, x, y))
+def _through_columns(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -> Any:
+    return _each_through_columns(*map(np.ascontiguousarray, (g, x, y)), _DOWN, eps)
+
+
+_each_through_columns = each_row(_through.formula, 3, ndim=2)  # type: ignore[attr-defined]
 
 
 @way(_through, lambda g, x, y, axes, eps: many(g, x, y) and _is_channel(axes, x))

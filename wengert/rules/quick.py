@@ -14,7 +14,16 @@ import numpy as np
 
 from wengert.dispatch import Function
 from wengert.rules import fft, linalg  # noqa: F401  (their functions have ways)
-from wengert.rules.blocks import BLOCK, ENOUGH, EXACT, FLOATING, at_once, by_elements, each_row
+from wengert.rules.blocks import (
+    BLOCK,
+    ENOUGH,
+    EXACT,
+    FLOATING,
+    at_once,
+    by_elements,
+    each_line,
+    reducible,
+)
 from wengert.rules.indexing import getitem, select, slices
 from wengert.rules.products import by_matrix
 from wengert.rules.reductions import count, prod
@@ -32,19 +41,14 @@ def total(a: Any, axis: Any, keepdims: Any) -> Any:
         if axis is None:
             if a.size >= BLOCK and not keepdims:
                 return _total_of_many(a)
-        elif axis in (-1, a.ndim - 1):
-            return _kept(_each_sum(a, -1), keepdims)
+        elif type(axis) is int and -a.ndim <= axis < a.ndim:
+            return _each_sum(a, axis, keepdims)
     if axis is None and not keepdims:
         return _add(a, None, None, np.empty((), a.dtype))  # no scalar to be made an array
     return _add(a, axis=axis, keepdims=keepdims)
 
 
-_each_sum = each_row(np.sum, reduces=True)
-_each_max, _each_min = each_row(np.max, reduces=True), each_row(np.min, reduces=True)
-
-
-def _kept(reduced: Any, keepdims: Any) -> Any:
-    return reduced[..., None] if keepdims else reduced
+_each_sum, _each_max, _each_min = map(each_line, (np.sum, np.max, np.min))
 
 
 _PARTS = 1 << 10
@@ -77,26 +81,15 @@ def _mean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     return np.mean(a, axis=axis, keepdims=keepdims)
 
 
-def _along_rows(a: Any, axis: Any) -> bool:
-    """Whether many numbers are reduced along the last dimension."""
-    return (
-        a.size >= ENOUGH
-        and type(axis) is int
-        and axis in (-1, a.ndim - 1)
-        and a.dtype in EXACT
-        and a.flags.c_contiguous
-    )
-
-
 def _max(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    if _along_rows(a, axis):
-        return _kept(_each_max(a, -1), keepdims)
+    if reducible(a, axis, ENOUGH):
+        return _each_max(a, axis, keepdims)
     return np.maximum.reduce(a, axis=axis, keepdims=keepdims)
 
 
 def _min(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    if _along_rows(a, axis):
-        return _kept(_each_min(a, -1), keepdims)
+    if reducible(a, axis, ENOUGH):
+        return _each_min(a, axis, keepdims)
     return np.minimum.reduce(a, axis=axis, keepdims=keepdims)
 
 

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import Function, errors_pass, primitive, quietly
-from wengert.rules import blocks
 from wengert.rules.blocks import (
     BLOCK,
     ENOUGH,
     EXACT,
     by_rows,
-    each_row,
+    each_line,
     in_rows,
     many,
     many_rows,
+    reducible,
 )
 from wengert.rules.elementwise import FEW, exponential_share
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops
@@ -126,12 +126,12 @@ def prod(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     return _multiplied(a, axis=axis, keepdims=bool(keepdims))
 
 
-@way(prod, lambda a, axis=None, keepdims=False: a.size >= ENOUGH and _of_rows(a, axis))
-def _prod_of_rows(a: Any, axis: int, keepdims: Any = False) -> Any:
-    return _each_product(a, -1)[_KEPT] if keepdims else _each_product(a, -1)
+@way(prod, lambda a, axis=None, keepdims=False: reducible(a, axis, ENOUGH))
+def _prod_of_lines(a: Any, axis: int, keepdims: Any = False) -> Any:
+    return _each_product(a, axis, keepdims)
 
 
-_each_product = each_row(np.prod, reduces=True)
+_each_product = each_line(np.prod)
 
 
 @way(prod, lambda a, axis=None, keepdims=False: axis is None and many(a, enough=ENOUGH))
@@ -173,20 +173,17 @@ def variance(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> 
     return np.sum(square, axis=axis, keepdims=keepdims) / (count(x.shape, axis) - correction)
 
 
-def _of_rows(x: Any, axis: Any, *_: Any, **__: Any) -> bool:
-    axis = axis[0] if type(axis) is tuple and len(axis) == 1 else axis
-    if type(axis) is not int or type(x) is not np.ndarray or axis not in (-1, x.ndim - 1):
-        return False
-    return x.size >= blocks.FEW and x.flags.c_contiguous
+@way(variance, lambda x, axis, *_, **__: reducible(x, _one(axis)))
+def _variance_of_lines(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
+    return each_variance(x, _one(axis), keepdims, correction)
 
 
-@way(variance, _of_rows)
-def _variance_of_rows(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
-    return each_variance(x, correction)[_KEPT] if keepdims else each_variance(x, correction)
+each_variance = each_line(lambda x, axis, n: variance.body.formula(x, axis, n))  # type: ignore[attr-defined]
 
 
-each_variance = each_row(lambda x, n: variance.body.formula(x, -1, n), reduces=True)  # type: ignore[attr-defined]
-_KEPT = ..., None
+def _one(axis: Any) -> Any:
+    """The axis in a tuple of one."""
+    return axis[0] if type(axis) is tuple and len(axis) == 1 else axis
 
 
 @way(variance, lambda x, *_, **__: loopable(x) and x.ndim > 0)
@@ -232,12 +229,12 @@ def length(x: Any, axis: Any, keepdims: bool = False) -> Any:
     return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
 
 
-_each_length = each_row(lambda x: np.sqrt(np.sum(x * x, axis=-1)), reduces=True)
+@way(length, lambda x, axis, keepdims=False: reducible(x, _one(axis)))
+def _length_of_lines(x: Any, axis: Any, keepdims: bool = False) -> Any:
+    return _each_length(x, _one(axis), keepdims)
 
 
-@way(length, _of_rows)
-def _length_of_rows(x: Any, axis: Any, keepdims: bool = False) -> Any:
-    return _each_length(x)[_KEPT] if keepdims else _each_length(x)
+_each_length = each_line(lambda x, axis: np.sqrt(np.sum(x * x, axis=axis)))
 
 
 @way(length, lambda x, axis, keepdims=False: axis is None and not keepdims and loopable(x))

@@ -44,7 +44,7 @@ def code(
     or `rows`.
     """
     shared = () if rows is None else rows.shared
-    shape = (-1,) if rows is None else (-1, rows.length)
+    shape = (-1,) if rows is None else (-1, *rows.shape)
     blocks = by_blocks.kept(function, step, [x.reshape(shape) for x in arrays], shared, settings)
     if blocks is None or blocks.several or blocks.arena > ARENA:
         return None
@@ -53,56 +53,60 @@ def code(
     except LayoutError:
         return None
     forms = [type(x) is float for x in settings]
-    alone = step * (1 if rows is None else rows.length) < ENOUGH
-    facts = len(arrays), len(shared), rows is not None, alone
-    name = f"elements of {facts} and {forms}"
+    last, length = (1, 1) if rows is None else (rows.shape[-1], rows.size)
+    alone = step * length < ENOUGH
+    facts = len(arrays), len(shared), 0 if rows is None else len(rows.shape), alone
+    name = f"rows of {facts} and {forms}"
     text = compile_text(name, lambda: _Entry(*facts, forms).write(), "elements")
     method = Method(function.__name__.encode(), text.address("entry"), FAST, None)
     empty = _empty(arrays[0].dtype, blocks.executable.plan.outputs[0].dtype, rows)
-    about = _facts(blocks, sizes, 1 if rows is None else rows.length)
+    about = _facts(blocks, sizes, length, last)
     owned = (arrays[0].dtype, np.ndarray, empty, about, body, otherwise)
     return method.of((*owned, *settings, blocks, text, method))  # which live as long
 
 
-ARENA = 1 << 14
+ARENA = 1 << 17
 """So many bytes between steps are taken from the stack."""
 
 
 def _empty(given: Any, result: Any, rows: Rows | None) -> Any:
     """What makes room for a result, called with the first array."""
     if rows is not None and rows.reduces:
+        if len(rows.shape) == 2:
+            return lambda x: np.empty((*x.shape[:-2], x.shape[-1]), result)
         return lambda x: np.empty(x.shape[:-1], result)
     return np.empty_like if given is result else functools.partial(np.empty_like, dtype=result)
 
 
 DTYPE, ARRAY, EMPTY, FACTS, BODY, OTHERWISE, SETTINGS = range(7)
 """What the builtin function's self begins with."""
-CODE, SLOTS, PLACE, ROOM, STEP, START, STOP, LENGTH, BYTES = range(9)
-"""What is said of the code of a block: `PLACE` and `ROOM` of its arena, and how many numbers a row
-has. Then the bytes of a row in each array, and its table of addresses.
+CODE, SLOTS, PLACE, ROOM, STEP, START, STOP, LENGTH, LAST, BYTES = range(10)
+"""What is said of the code of a block: `PLACE` and `ROOM` of its arena, how many numbers a row or a
+matrix has, and its last dimension. Then the bytes of a row in each array, and its table of
+addresses.
 """
 
 
-def _facts(blocks: by_blocks.Blocks, sizes: range, length: int) -> Facts:
+def _facts(blocks: by_blocks.Blocks, sizes: range, length: int, last: int) -> Facts:
     plan = blocks.executable.plan
     body, slots, place, step = blocks.facts[: by_blocks.FACTS]
     of_arrays = by_blocks.FACTS + len(plan.inputs) + 1
     bytes_of_rows = blocks.facts[by_blocks.FACTS : of_arrays] // step
-    first = body, slots, place, blocks.arena, step, sizes.start, sizes.stop, length
+    first = body, slots, place, blocks.arena, step, sizes.start, sizes.stop, length, last
     return np.array([*first, *bytes_of_rows, *blocks.facts[of_arrays:]], np.intp)
 
 
 class _Entry:
     """`entry(self, arguments, count)`, as Python calls it, for so many arrays, those that all rows
     share, and these settings, of which it is said whether they are floats: those are compared, the
-    others are the same object. It runs `alone` where other threads may wait: to let them in takes
-    longer than the numbers take.
+    others are the same object. A row has `ndim` dimensions, a number has none. It runs `alone`
+    where other threads may wait: to let them in takes longer than the numbers take.
     """
 
     def __init__(
-        self, arrays: int, shared: int, by_rows: bool, alone: bool, floats: Sequence[bool]
+        self, arrays: int, shared: int, ndim: int, alone: bool, floats: Sequence[bool]
     ) -> None:
-        self.arrays, self.shared, self.by_rows, self.alone = arrays, shared, by_rows, alone
+        self.arrays, self.shared, self.ndim, self.alone = arrays, shared, ndim, alone
         self.floats = floats
         self.w = Writer(ir.Module("elements"), None, "entry", WORD, WORD, WORD, WORD)
         self.mine, self.given, self.count = self.w.function.args
@@ -111,8 +115,8 @@ class _Entry:
     def write(self) -> ir.Module:
         w = self.w
         facts = w.load(self.own(FACTS), at.DATA)
-        size, flags = self.check(w.word(facts, LENGTH))
-        rows = w.build.sdiv(size, w.word(facts, LENGTH)) if self.by_rows else size
+        size, flags = self.check(facts)
+        rows = w.build.sdiv(size, w.word(facts, LENGTH)) if self.ndim else size
         w.need(w.build.icmp_signed(">=", size, w.word(facts, START)), self.others)
         w.need(w.build.icmp_signed(">=", rows, w.word(facts, STEP)), self.others)
         w.need(w.build.icmp_signed("<", size, w.word(facts, STOP)), self.others)
@@ -135,7 +139,7 @@ class _Entry:
     def own(self, place: int) -> ir.Value:
         return self.w.load(self.mine, at.TUPLE_ITEMS + 8 * place)
 
-    def check(self, length: ir.Value) -> tuple[ir.Value, ir.Value]:
+    def check(self, facts: ir.Value) -> tuple[ir.Value, ir.Value]:
         """How many numbers there are, in arrays and with settings as they are expected; and whether
         all arrays are in order.
         """
@@ -157,14 +161,18 @@ class _Entry:
             w.need(w.same(x, expected), self.others)
         for x in arrays[self.arrays :]:
             w.need(w.same(w.load(x, at.NDIM, HALF), HALF(1)), self.others)
-            w.need(w.same(w.word(w.load(x, at.DIMENSIONS), 0), length), self.others)
+            w.need(w.same(w.word(w.load(x, at.DIMENSIONS), 0), w.word(facts, LAST)), self.others)
         first, *rest = arrays[: self.arrays]
         count, shape = w.load(first, at.NDIM, HALF), w.load(first, at.DIMENSIONS)
-        if self.by_rows:
-            w.need(w.differs(count, HALF(0)), self.others)
-            last = w.build.sub(w.build.zext(count, WORD), w.number(1))
-            end = w.build.add(shape, w.build.mul(last, w.number(8)))
-            w.need(w.same(w.word(end, 0), length), self.others)
+        if self.ndim:
+            w.need(w.build.icmp_signed(">=", count, HALF(self.ndim)), self.others)
+            before = w.build.sub(w.build.zext(count, WORD), w.number(self.ndim))
+            end = w.build.add(shape, w.build.mul(before, w.number(8)))
+            length = w.word(end, 0)
+            if self.ndim == 2:
+                w.need(w.same(w.word(end, 1), w.word(facts, LAST)), self.others)
+                length = w.build.mul(length, w.word(end, 1))
+            w.need(w.same(length, w.word(facts, LENGTH)), self.others)
         for x in rest:
             w.need(w.same(w.load(x, at.NDIM, HALF), count), self.unlike)
         distances = [w.build.sub(w.load(x, at.DIMENSIONS), shape) for x in rest]
