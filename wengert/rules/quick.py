@@ -48,7 +48,7 @@ def total(a: Any, axis: Any, keepdims: Any) -> Any:
     return _add(a, axis=axis, keepdims=keepdims)
 
 
-_each_sum, _each_max, _each_min = map(each_line, (np.sum, np.max, np.min))
+_each_sum, _each_max, _each_min = each_line(np.sum), each_line(np.max), each_line(np.min)
 
 
 _PARTS = 1 << 10
