@@ -148,7 +148,22 @@ def lacking() -> Iterator[tuple[str, list[str]]]:
 
 
 def homes() -> Iterator[tuple[str, list[str]]]:
-    """For each of the others, by the module here that has them, the names that have."""
+    """For each of the others, by the module here that has them, the names that have.
+
+    Left out is what `absent._homes` knows by itself: what a package's modules have, and namesakes.
+    """
+    from wengert.pytorch.absent import namesakes
+
+    rows = list(_homes())
+    for path, home, names in rows:
+        inner = [ns for p, h, ns in rows if p.startswith(f"{path}.") and h == home]
+        parent = path.rpartition(".")[0]
+        said = {*namesakes(path), *(n for ns in inner if home == parent for n in ns)}
+        if left := [name for name in names if name not in said]:
+            yield f"{path} in {home}".rstrip(), left
+
+
+def _homes() -> Iterator[tuple[str, str, list[str]]]:
     known = _same_objects()
     for path in with_file(False):
         found: dict[str, list[str]] = defaultdict(list)
@@ -161,7 +176,7 @@ def homes() -> Iterator[tuple[str, list[str]]]:
             found[home].append(name)
         for name, base in _bases(imported(path)):
             found[base.__module__.removeprefix("wengert.")].append(f"{name}={base.__name__}")
-        yield from ((f"{path} in {home}".rstrip(), found[home]) for home in sorted(found))
+        yield from ((path, home, found[home]) for home in sorted(found))
 
 
 def _beside(path: str, known: dict[tuple[str, int], list[str]]) -> Iterator[tuple[str, str]]:

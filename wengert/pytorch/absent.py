@@ -159,13 +159,32 @@ def _shared(path: str, name: str) -> Any:
 
 def _homes(path: str) -> dict[str, tuple[str, str]]:
     """For the names that it has so, the module here and the name there."""
-    homes: dict[str, tuple[str, str]] = {}
+    homes = namesakes(path)
+    package = path.rpartition(".")[0]
     for title, names in HOMES.items():
         theirs, _, home = title.partition(" in")
-        if theirs == path:
+        home = home.strip()
+        # A package has what its modules have of the one that it is in: `nn.modules` has all layers.
+        if theirs == path or (theirs.startswith(f"{path}.") and home == package):
             for name, _, own in (text.partition("=") for text in names.split()):
-                homes[name] = counterpart(home.strip()), own or name
+                homes[name] = counterpart(home), own or name
     return homes
+
+
+def namesakes(path: str) -> dict[str, tuple[str, str]]:
+    """The classes of its package by the module's own name: `HalfCauchy` of `half_cauchy`."""
+    package, _, own = path.rpartition(".")
+    if not has_file(package):
+        return {}
+    module = importlib.import_module(counterpart(package))
+    alike = [n for n in dir(module) if n.lower() == own.replace("_", "").lower() and n != own]
+    kinds = {name: getattr(module, name) for name in alike}
+    home = module.__name__
+    return {
+        name: (home, name)
+        for name, kind in kinds.items()
+        if isinstance(kind, type) and kind.__module__.startswith(home)
+    }
 
 
 def _unknown(module: str, name: str) -> AttributeError:

@@ -217,80 +217,16 @@ distributed.distributed_c10d in distributed: GroupMember P2POp ProcessGroup Redu
     send_object_list
 distributed.nn in distributed.nn.functional: all_gather all_reduce all_to_all broadcast
     gather reduce reduce_scatter scatter
-distributed.optim.zero_redundancy_optimizer in distributed.optim: ZeroRedundancyOptimizer
 distributed.rendezvous in distributed: rendezvous
-distributions.bernoulli in distributions: Bernoulli
-distributions.beta in distributions: Beta
-distributions.binomial in distributions: Binomial
-distributions.categorical in distributions: Categorical
-distributions.cauchy in distributions: Cauchy
-distributions.chi2 in distributions: Chi2
-distributions.continuous_bernoulli in distributions: ContinuousBernoulli
-distributions.dirichlet in distributions: Dirichlet
-distributions.exponential in distributions: Exponential
-distributions.fishersnedecor in distributions: FisherSnedecor
-distributions.generalized_pareto in distributions: GeneralizedPareto
-distributions.geometric in distributions: Geometric
-distributions.gumbel in distributions: Gumbel
-distributions.half_cauchy in distributions: HalfCauchy
-distributions.half_normal in distributions: HalfNormal
-distributions.independent in distributions: Independent
-distributions.inverse_gamma in distributions: InverseGamma
-distributions.kumaraswamy in distributions: Kumaraswamy
-distributions.laplace in distributions: Laplace
-distributions.lkj_cholesky in distributions: LKJCholesky
-distributions.log_normal in distributions: LogNormal
-distributions.logistic_normal in distributions: LogisticNormal
-distributions.lowrank_multivariate_normal in distributions: LowRankMultivariateNormal
-distributions.mixture_same_family in distributions: MixtureSameFamily
-distributions.multinomial in distributions: Multinomial
-distributions.multivariate_normal in distributions: MultivariateNormal
-distributions.negative_binomial in distributions: NegativeBinomial
-distributions.normal in distributions: Normal
-distributions.one_hot_categorical in distributions: OneHotCategorical
-    OneHotCategoricalStraightThrough
-distributions.pareto in distributions: Pareto
-distributions.poisson in distributions: Poisson
-distributions.relaxed_bernoulli in distributions: RelaxedBernoulli
+distributions.one_hot_categorical in distributions: OneHotCategoricalStraightThrough
 distributions.relaxed_bernoulli in distributions.relaxed: LogitRelaxedBernoulli
 distributions.relaxed_categorical in distributions: RelaxedOneHotCategorical
 distributions.relaxed_categorical in distributions.relaxed: ExpRelaxedCategorical
-distributions.studentT in distributions: StudentT
-distributions.transformed_distribution in distributions: TransformedDistribution
-distributions.uniform in distributions: Uniform
-distributions.von_mises in distributions: VonMises
-distributions.weibull in distributions: Weibull
-distributions.wishart in distributions: Wishart
 functional in: atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes
     broadcast_tensors cartesian_prod cdist chain_matmul einsum istft lu meshgrid norm
     pca_lowrank split stft svd_lowrank tensordot unique unique_consecutive unravel_index
 jit.annotations in cuda: Any
 multiprocessing.spawn in multiprocessing: spawn
-nn.modules in nn: AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d
-    AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d
-    AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCELoss BCEWithLogitsLoss BatchNorm1d
-    BatchNorm2d BatchNorm3d Bilinear CELU CTCLoss ChannelShuffle CircularPad1d CircularPad2d
-    CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d Conv1d Conv2d Conv3d
-    ConvTranspose1d ConvTranspose2d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity
-    CrossEntropyLoss CrossMapLRN2d Dropout Dropout1d Dropout2d Dropout3d ELU Embedding
-    EmbeddingBag FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d
-    GELU GLU GRU GRUCell GaussianNLLLoss GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh
-    HingeEmbeddingLoss HuberLoss Identity InstanceNorm1d InstanceNorm2d InstanceNorm3d
-    KLDivLoss L1Loss LPPool1d LPPool2d LPPool3d LSTM LSTMCell LayerNorm LazyBatchNorm1d
-    LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d
-    LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d
-    LazyInstanceNorm3d LazyLinear LeakyReLU Linear LinearCrossEntropyLoss LocalResponseNorm
-    LogSigmoid LogSoftmax MSELoss MarginRankingLoss MaxPool1d MaxPool2d MaxPool3d
-    MaxUnpool1d MaxUnpool2d MaxUnpool3d Mish Module ModuleDict ModuleList
-    MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss MultiheadAttention NLLLoss
-    PReLU PairwiseDistance ParameterDict ParameterList PixelShuffle PixelUnshuffle
-    PoissonNLLLoss RMSNorm RNN RNNBase RNNCell RNNCellBase RReLU ReLU ReLU6 ReflectionPad1d
-    ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d SELU
-    Sequential SiLU Sigmoid SmoothL1Loss SoftMarginLoss Softmax Softmax2d Softmin Softplus
-    Softshrink Softsign SyncBatchNorm Tanh Tanhshrink Threshold Transformer
-    TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
-    TripletMarginLoss TripletMarginWithDistanceLoss Unflatten Unfold Upsample
-    UpsamplingBilinear2d UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d
 nn.modules.activation in nn: CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh
     LeakyReLU LogSigmoid LogSoftmax Mish MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU
     Sigmoid Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold
@@ -343,7 +279,7 @@ nn.modules.sparse in nn: Embedding EmbeddingBag
 nn.modules.transformer in nn: Transformer TransformerDecoder TransformerDecoderLayer
     TransformerEncoder TransformerEncoderLayer
 nn.modules.upsampling in nn: Upsample UpsamplingBilinear2d UpsamplingNearest2d
-nn.parallel.data_parallel in nn.parallel: DataParallel data_parallel
+nn.parallel.data_parallel in nn.parallel: data_parallel
 nn.parallel.distributed in nn.parallel: DistributedDataParallel
 nn.parallel.parallel_apply in nn.parallel: parallel_apply
 nn.parallel.replicate in nn.parallel: replicate
@@ -355,15 +291,6 @@ nn.utils.spectral_norm in nn.utils: remove_spectral_norm spectral_norm
 nn.utils.spectral_norm in nn.utils.hooked: SpectralNorm
 nn.utils.weight_norm in nn.utils: remove_weight_norm weight_norm
 nn.utils.weight_norm in nn.utils.hooked: WeightNorm
-optim.adadelta in optim: Adadelta
-optim.adagrad in optim: Adagrad
-optim.adamax in optim: Adamax
-optim.adamw in optim: AdamW
-optim.asgd in optim: ASGD
-optim.nadam in optim: NAdam
-optim.radam in optim: RAdam
-optim.rmsprop in optim: RMSprop
-optim.rprop in optim: Rprop
 profiler.profiler in profiler: ProfilerAction profile schedule supported_activities
     tensorboard_trace_handler
 signal.windows.windows in signal.windows: bartlett blackman cosine exponential gaussian
