@@ -7,12 +7,14 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY as KW_ONLY
 from inspect import Parameter, Signature
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, dataclass_transform
 
 from wengert.dispatch import signature
 from wengert.nn.module import Module
 from wengert.tensor import Tensor
 
+A = TypeVar("A")
+P = ParamSpec("P")
 _UNSAID: Any = object()
 
 
@@ -146,3 +148,20 @@ def unusual(module: Module, **usual: Any) -> str:
     """`, name=setting` for each setting of a module that is not the usual one."""
     settings = {name: getattr(module, name) for name in usual}
     return "".join(f", {n}={x}" for n, x in settings.items() if x != usual[n])
+
+
+def beginning_with(
+    first: A, make: Callable[Concatenate[Any, A, P], None]
+) -> Callable[[Callable[[Any], None]], Callable[Concatenate[Any, P], None]]:
+    """Decorates what a constructor does after `make`, whose first argument is known."""
+    own, _, *others = inspect.signature(make).parameters.values()
+
+    def decorate(then: Callable[[Any], None]) -> Callable[Concatenate[Any, P], None]:
+        def __init__(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> None:
+            make(self, first, *args, **kwargs)
+            then(self)
+
+        vars(__init__)["__signature__"] = Signature([own, *others])
+        return __init__
+
+    return decorate

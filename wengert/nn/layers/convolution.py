@@ -66,12 +66,15 @@ class _Convolution(Module):
         self.padding_mode = padding_mode
         if padding == "same" and any(s != 1 for s in self.stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
-        first, second = (
-            (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
-        )
-        shape = (first, second // groups, *self.kernel_size)
-        new_parameters(self, device, dtype, weight=shape, bias=out_channels if bias else None)
+        shapes = {"weight": self._weight_shape(), "bias": out_channels if bias else None}
+        new_parameters(self, device, dtype, **shapes)
         self.reset_parameters()
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        first, second = self.out_channels, self.in_channels
+        if self.transposed:
+            first, second = second, first
+        return (first, second // self.groups, *self.kernel_size)
 
     def reset_parameters(self) -> None:
         """Draw weight and bias anew, uniform within 1/sqrt(fan_in)."""

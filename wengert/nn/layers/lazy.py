@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from wengert.history import surroundings
 from wengert.nn.layers import convolution, linear, normalization
+from wengert.nn.layers.applied import beginning_with
 from wengert.nn.module import Module
 from wengert.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 from wengert.tensor import Tensor
@@ -16,15 +17,13 @@ class LazyModuleMixin(Module):
 
     cls_to_become: ClassVar[type[Module] | None] = None
 
-    def _wait(self, parameters: tuple[str, ...], buffers: tuple[str, ...] = ()) -> None:
-        """Forget the shapes of these, until the first input comes."""
-        for name in parameters:
-            old = self._parameters[name]
+    def _wait(self) -> None:
+        """Forget the shapes of parameters and buffers, until the first input comes."""
+        for name, old in self._parameters.items():
             if old is not None:
                 self._parameters[name] = UninitializedParameter(dtype=old.dtype)
-        for name in buffers:
-            kept = self._buffers[name]
-            if kept is not None:
+        for name, kept in self._buffers.items():
+            if kept is not None and kept.ndim:
                 self._buffers[name] = UninitializedBuffer(dtype=kept.dtype)
         self._load_hook = self._register_load_state_dict_pre_hook(_take_shapes, with_module=True)
         self._initialize_hook = self.register_forward_pre_hook(_first_input, with_kwargs=True)
@@ -88,11 +87,9 @@ class LazyLinear(_Lazy, linear.Linear):
     Linear(in_features=3, out_features=2, bias=True)
     """
 
-    def __init__(
-        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
-    ) -> None:
-        super().__init__(0, out_features, bias, device, dtype)
-        self._wait(("weight", "bias"))
+    @beginning_with(0, linear.Linear.__init__)
+    def __init__(self) -> None:
+        self._wait()
 
     def initialize_parameters(self, input: Tensor) -> None:
         if self.has_uninitialized_params():
@@ -116,55 +113,20 @@ class _LazyConvolution(_Lazy, convolution._Convolution):
             raise ValueError("in_channels must be divisible by groups")
         if not self.has_uninitialized_params():
             return
-        first, second = self.out_channels, self.in_channels
-        if self.transposed:
-            first, second = second, first
-        shape = (first, second // self.groups, *self.kernel_size)
-        self._take(weight=shape, bias=(self.out_channels,))
+        self._take(weight=self._weight_shape(), bias=(self.out_channels,))
         self.reset_parameters()
 
 
 class _LazyConv(_LazyConvolution):
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            0, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode,
-            device, dtype,
-        )  # fmt: skip
-        self._wait(("weight", "bias"))
+    @beginning_with(0, convolution._Conv.__init__)
+    def __init__(self) -> None:
+        self._wait()
 
 
 class _LazyConvTranspose(_LazyConvolution):
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Any = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            0, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation,
-            padding_mode, device, dtype,
-        )  # fmt: skip
-        self._wait(("weight", "bias"))
+    @beginning_with(0, convolution._ConvTranspose.__init__)
+    def __init__(self) -> None:
+        self._wait()
 
 
 class LazyConv1d(_LazyConv, convolution.Conv1d):
@@ -192,19 +154,9 @@ class LazyConvTranspose3d(_LazyConvTranspose, convolution.ConvTranspose3d):
 
 
 class _LazyNorm(_Lazy, normalization._Norm):
-    def __init__(
-        self,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-        *,
-        bias: bool = True,
-    ) -> None:
-        super().__init__(0, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-        self._wait(("weight", "bias"), ("running_mean", "running_var"))
+    @beginning_with(0, normalization._Norm.__init__)
+    def __init__(self) -> None:
+        self._wait()
 
     def initialize_parameters(self, input: Tensor) -> None:
         self._check(input)

@@ -15,7 +15,7 @@ from wengert.nn import functional as F
 from wengert.nn import init
 from wengert.nn.functional import recurrent
 from wengert.nn.functional.shared import reshape
-from wengert.nn.layers.applied import unusual
+from wengert.nn.layers.applied import beginning_with, unusual
 from wengert.nn.layers.linear import new_parameter, new_parameters
 from wengert.nn.module import Module
 from wengert.nn.parameter import Parameter
@@ -326,23 +326,8 @@ class LSTM(RNNBase):
             self, input: Tensor | PackedSequence, hx: Any = None
         ) -> tuple[Tensor, tuple[Tensor, Tensor]]: ...
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        proj_size: int = 0,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            "LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout,
-            bidirectional, proj_size, device, dtype,
-        )  # fmt: skip
+    @beginning_with("LSTM", RNNBase.__init__)
+    def __init__(self) -> None: ...
 
 
 class GRU(RNNBase):
@@ -361,22 +346,8 @@ class GRU(RNNBase):
             self, input: Tensor | PackedSequence, hx: Any = None
         ) -> tuple[Tensor, Tensor]: ...
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout,
-            bidirectional, 0, device, dtype,
-        )  # fmt: skip
+    @beginning_with("GRU", RNNBase.__init__)
+    def __init__(self) -> None: ...
 
 
 # ---- cells ---------------------------------------------------------------------------------
