@@ -71,11 +71,6 @@ def _ravel(kind: Kind, a: Any, order: Any = "C") -> Any:
     return np.reshape(kind.as_array(a), (-1,), order=order)
 
 
-@means(np.matrix_transpose, np.linalg.matrix_transpose)
-def _matrix_transpose(kind: Kind, x: Any) -> Any:
-    return np.swapaxes(x, -1, -2)
-
-
 @means(np.expand_dims)
 def _expand_dims(kind: Kind, a: Any, axis: Any) -> Any:
     a = kind.as_array(a)
@@ -86,15 +81,6 @@ def _expand_dims(kind: Kind, a: Any, axis: Any) -> Any:
 def _squeeze(kind: Kind, a: Any, axis: Any = None) -> Any:
     a = kind.as_array(a)
     return np.reshape(a, np.squeeze(np.broadcast_to(np.False_, a.shape), axis).shape)
-
-
-@means(np.broadcast_arrays)
-def _broadcast_arrays(kind: Kind, *args: Any, subok: bool = False) -> Any:
-    shape = np.broadcast_shapes(*(np.shape(x) for x in args))
-    return tuple(np.broadcast_to(x, shape) for x in args)
-
-
-# ---- products ---------------------------------------------------------------------------------
 
 
 @means(np.ufunc.outer)
@@ -113,15 +99,7 @@ def _dot(kind: Kind, a: Any, b: Any) -> Any:
     return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 2,)))
 
 
-@means(np.inner)
-def _inner(kind: Kind, a: Any, b: Any) -> Any:
-    a, b = kind.as_array(a), kind.as_array(b)
-    if not a.ndim or not b.ndim:
-        return np.multiply(a, b)
-    return np.tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
-
-
-@means(np.tensordot, np.linalg.tensordot)
+@means(np.tensordot)
 def _tensordot(kind: Kind, a: Any, b: Any, axes: Any = 2) -> Any:
     a, b = kind.as_array(a), kind.as_array(b)
     left, right = products._axes(axes, a.ndim, b.ndim)

@@ -319,7 +319,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
                 f"einsum() takes an equation, as in einsum('ij,jk->ik', a, b), and operands, but "
                 f"got {type(equation).__name__} alone"
             )
-        equation, operands = _from_sublists((equation, *operands))
+        equation, operands = from_sublists((equation, *operands))
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     tensors = [tensor_of(x) for x in operands]
@@ -412,7 +412,7 @@ def _take_diagonal(x: Tensor, term: str, letter: str) -> tuple[Tensor, str]:
     return x.diagonal(0, first, second), rest + letter
 
 
-def _from_sublists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+def from_sublists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """The form einsum(x, [0, 1], y, [1, 2], [0, 2]) as an equation."""
 
     def letters(items: Any) -> str:

@@ -58,11 +58,6 @@ def _matmul(level: Level, a: Any, b: Any, **rest: Any) -> Any:
     return BatchedArray(np.matmul(x, y), level)
 
 
-@means(np.outer, np.linalg.outer)
-def _outer(level: Level, a: Any, b: Any) -> Any:
-    return np.multiply(np.reshape(as_array(a), (-1, 1)), np.reshape(as_array(b), (1, -1)))
-
-
 @means(np.convolve)
 def _convolve(level: Level, a: Any, v: Any, mode: str = "full") -> Any:
     """One product of all examples for each number of the shorter vector."""

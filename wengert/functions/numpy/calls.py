@@ -28,7 +28,7 @@ from wengert.dispatch import as_array, each, signature, writes
 from wengert.errors import MissingRuleError
 from wengert.functions.joining import meshgrid
 from wengert.functions.numpy.arguments import described
-from wengert.functions.products import LETTERS, einsum
+from wengert.functions.products import einsum, from_sublists
 from wengert.functions.shapes import diag
 from wengert.functions.sorting import stable_order
 from wengert.history import modes
@@ -219,6 +219,14 @@ def _wrapped(value: Any) -> Any:
 # ---- writing, and the methods of ufuncs --------------------------------------------------------
 
 
+for _other, _own in (
+    (np.degrees, np.rad2deg), (np.radians, np.deg2rad), (np.fix, np.trunc),
+    (np.linalg.outer, np.outer), (np.linalg.matmul, np.matmul), (np.linalg.cross, np.cross),
+    (np.linalg.tensordot, np.tensordot),
+):  # fmt: skip
+    composed(_other)(_own)
+
+
 @composed(np.copyto)
 def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     if where is not True:
@@ -382,17 +390,7 @@ def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 def _einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
     """The axes are named in a string, or by a list of numbers after each operand."""
     if not isinstance(subscripts, str):
-        given = (subscripts, *operands)
-        operands, named = given[::2], given[1::2]
-        result = [operands[-1]] if len(given) % 2 else []
-        operands = operands[: len(named)]
-        texts = [
-            "".join("..." if k is Ellipsis else LETTERS[k] for k in axes)
-            for axes in (*named, *result)
-        ]
-        subscripts = ",".join(texts[: len(named)]) + "".join(
-            "->" + text for text in texts[len(named) :]
-        )
+        subscripts, operands = from_sublists((subscripts, *operands))
     return einsum(subscripts, *promoted(operands))
 
 

@@ -24,21 +24,6 @@ from wengert.tensor import Tensor, wrap
 # ---- other names ---------------------------------------------------------------------------
 
 
-@composed(np.degrees)
-def _degrees(x: Any) -> Any:
-    return np.rad2deg(x)
-
-
-@composed(np.radians)
-def _radians(x: Any) -> Any:
-    return np.deg2rad(x)
-
-
-@composed(np.fix)
-def _fix(x: Any) -> Any:
-    return np.trunc(x)
-
-
 @composed(np.i0)
 def _i0(x: Any) -> Any:
     return recorder(special_rules.i0)(x)

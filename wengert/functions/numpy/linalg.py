@@ -150,26 +150,6 @@ def _diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return np.diagonal(x, offset, -2, -1)
 
 
-@composed(np.linalg.outer)
-def _outer(x1: Any, x2: Any, /) -> Any:
-    return np.outer(x1, x2)
-
-
-@composed(np.linalg.matmul)
-def _matmul(x1: Any, x2: Any, /) -> Any:
-    return np.matmul(x1, x2)
-
-
-@composed(np.linalg.tensordot)
-def _tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    return np.tensordot(x1, x2, axes)
-
-
-@composed(np.linalg.cross)
-def _cross_of(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return np.cross(x1, x2, axis=axis)
-
-
 @composed(np.cross)
 def _cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
