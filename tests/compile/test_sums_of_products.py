@@ -84,3 +84,42 @@ def test_a_long_sum_of_float32_is_not_added_up_in_order():
     f = wg.compile(lambda a, b: np.sum(a[:, :, None] * b[:, None, :], axis=0))
     exact = a.astype(float).T @ b.astype(float)
     np.testing.assert_allclose(f(a, b), exact, rtol=1e-6)
+
+
+SUMMED = {
+    "rows": (lambda a, b: np.sum(a @ b, axis=1), (4, 50, 20), (4, 20, 30), 4 * 20 * 30),
+    "columns": (lambda a, b: np.sum(a @ b, axis=-1), (4, 50, 20), (4, 20, 30), 4 * 50 * 20),
+    "all": (lambda a, b: np.sum(a @ b), (50, 20), (20, 30), 20),
+    "rows of a batch": (lambda a, b: np.sum(a @ b, axis=(0, 1)), (4, 50, 20), (4, 20, 30), 2400),
+    "moved by a vector": (
+        wg.grad(lambda b, a: np.sum(np.sin(a) @ b.T * a) + np.sum((a - b[0]) @ b)),
+        (20, 20),
+        (50, 20),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", SUMMED)
+def test_a_sum_of_rows_of_a_product_is_the_product_of_their_sum(form, dtype):
+    # The derivative by what rows are moved by, as the centres of Gaussian distributions, was a
+    # product of matrices whose rows were added up.
+    f, *shapes, most = SUMMED[form]
+    a, b = arrays(*shapes, dtype=dtype)
+    compiled = wg.compile(f)
+    agree([compiled(a, b)], [f(a, b)], exact=False)
+    sizes = [
+        s.args[0].size * s.output.shape[-1]
+        for s in compiled.program.statements
+        if s.function is np.matmul
+    ]
+    assert most is None or all(size <= most for size in sizes)
+
+
+def test_rows_of_a_product_that_is_read_besides_are_summed_as_they_are():
+    a, b = arrays((50, 20), (20, 30))
+    f = wg.compile(lambda a, b: (a @ b, np.sum(a @ b, axis=0)))
+    f(a, b)
+    assert len([s for s in f.program.statements if s.function is np.sum]) == 1
+    agree(f(a, b), f.function(a, b), exact=False)

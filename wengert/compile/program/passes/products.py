@@ -2,7 +2,8 @@
 
 A transposed operand is free (BLAS reads it by its strides), a product of two large matrices is
 faster than a batch of small ones, and products of vectors are loops, which fuse with others.
-All rules but `transpose` and `outer` may add up in another order, and agree to rounding.
+All rules but `transpose` and `outer` may add up in another order, and agree to rounding; where
+what is multiplied by a sum in `of_rows` is inf, terms of both signs are inf as that sum, not NaN.
 
 Products of a large array of short rows, points say, and the matrix that turns them go through
 memory for few operations a number. Where only loops read the result, `in_loops` makes it part of
@@ -169,6 +170,24 @@ def _swapped_from(p: Rewrite, x: Value) -> Value | None:
     if 1 in x.shape[-2:]:  # then the swap is a reshape
         return p(np.reshape, x, (*x.shape[:-2], x.shape[-1], x.shape[-2]))
     return None
+
+
+@RULES.on(np.sum)
+def of_rows(p: Rewrite, s: Statement) -> Any:
+    """sum_i (A B)[i, j] = ((sum_i A[i]) B)[j], and sum_j (A B)[i, j] = (A (sum_j B[:, j]))[i]"""
+    x, axes = s.args[0], s.kwargs["axis"]
+    m, rank = p.maker(x, np.matmul), len(x.shape)
+    if not m or not p.once(x) or x.dtype.kind not in "fc" or x.dtype.itemsize < 4:
+        return None
+    a, b = m.args
+    rows, columns = (k in axes and x.shape[k] > 1 for k in (rank - 2, rank - 1))
+    if a.dtype != x.dtype or b.dtype != x.dtype or not (rows or columns):
+        return None
+    if rows:
+        a = p(np.sum, a, axis=(len(a.shape) - 2,), keepdims=True)
+    if columns:
+        b = p(np.sum, b, axis=(len(b.shape) - 1,), keepdims=True)
+    return p(np.sum, p(np.matmul, a, b), **s.kwargs)
 
 
 @RULES.on(np.sum)
