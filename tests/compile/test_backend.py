@@ -10,6 +10,9 @@ import wengert as wg
 from tests.compile.plans import NumPy
 from wengert import nn, optim
 from wengert.compile import backend
+from wengert.compile.llvm import backend as llvm
+from wengert.compile.llvm.machine import host
+from wengert.compile.plan.planner import plan
 from wengert.nn import functional as F
 
 COMPILER = Path(backend.__file__).parent
@@ -69,3 +72,12 @@ def test_no_back_end_is_known_outside_of_its_folder(room):
             named = getattr(node, "module", None) or ""
             names = [named, *(a.name for a in getattr(node, "names", ()) if hasattr(a, "name"))]
             assert not any("llvm" in name for name in names), path
+
+
+@pytest.mark.parametrize(("n", "passes"), [(16, host.USUAL), (256, host.PASSES)])
+def test_tiles_of_large_products_in_a_loop_keep_their_registers(n, passes):
+    # LLVM's own pipeline computed what tells a tile's rows apart before all of its loops: two
+    # products of 256x64 by 64x256 took 1.6 times as long in a loop as outside of it.
+    f = wg.compile(lambda x: wg.map(lambda a: (a @ a.T) @ a, x))
+    f(np.ones((3, n, n // 4)))
+    assert llvm._passes(plan(f.program, backend.backend())) == passes

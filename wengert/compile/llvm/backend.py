@@ -5,6 +5,7 @@ What writes code is imported to write some: where it is kept, that takes longer 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +17,14 @@ from wengert.compile.llvm.elementary import scalars
 from wengert.compile.llvm.library import natives
 from wengert.compile.llvm.machine import host
 from wengert.compile.plan.outer import Outer
-from wengert.compile.plan.plan import Call, Plan, numbered
+from wengert.compile.plan.plan import Call, Multiply, Plan, numbered
 from wengert.compile.program.bodies import LOOPS
 
 MANY = 512
 """Steps of a plan and of its bodies, above which LLVM's own pipeline takes long."""
+LARGE = 1 << 21
+"""Multiplications of a product that is taken in tiles, for whose numbers LLVM's own pipeline has no
+registers left; beside it, what else an iteration does takes no time."""
 
 
 class LLVM:
@@ -70,12 +74,18 @@ class LLVM:
 
 
 def _passes(plan: Plan) -> tuple[str, ...]:
-    """All of LLVM's where a few steps run again and again: what is left among their arrays in
+    """All of LLVM's where a few short steps run again and again: what is left among their arrays in
     registers costs more, time after time, than it takes to find.
     """
     steps = [step for _, step, _ in numbered(plan)]
     goes_round = any(isinstance(s, Call) and type(s.statement.function) in LOOPS for s in steps)
-    return host.USUAL if goes_round and len(steps) <= MANY else host.PASSES
+    short = not any(isinstance(s, Multiply) and _multiplied(s) > LARGE for s in steps)
+    return host.USUAL if goes_round and short and len(steps) <= MANY else host.PASSES
+
+
+def _multiplied(product: Multiply) -> int:
+    """How many multiplications one of its products of matrices takes."""
+    return math.prod(product.a.shape[-2:]) * product.out.shape[-1]
 
 
 def _outer(plan: Plan, function: Outer) -> ir.Module:

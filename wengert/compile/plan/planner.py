@@ -7,6 +7,8 @@ import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from wengert.compile.backend import Backend
 from wengert.compile.plan.group import group
 from wengert.compile.plan.memory import placed
@@ -15,8 +17,10 @@ from wengert.compile.plan.plan import Call, Plan
 from wengert.compile.plan.roles import Roles
 from wengert.compile.plan.sequence import sequence
 from wengert.compile.plan.steps import steps
+from wengert.compile.program.bodies import Repeat
 from wengert.compile.program.operations import anew
 from wengert.compile.program.passes.blocks import LARGE, in_blocks
+from wengert.compile.program.passes.members import by_members
 from wengert.compile.program.program import Program
 
 
@@ -26,10 +30,23 @@ def plan(program: Program, backend: Backend, *, fuse: bool = True) -> Plan:
     Without `fuse`, each statement has a kernel of its own.
     """
     best = _planned(program, backend, fuse)
-    if memory(best) >= LARGE and (other := in_blocks(program)) is not None:
-        blocked = _planned(other, backend, fuse)
-        best = min(best, blocked, key=lambda one: memory(one) * (1 + (one is blocked)))
+    for rewrite in in_blocks, by_members:
+        if memory(best) >= LARGE and (other := rewrite(program)) is not None:
+            loops = _planned(other, backend, fuse)
+            again = (1 + _multiplied(other)) / (1 + _multiplied(program))  # what takes time
+            best = loops if 2 * again**2 * memory(loops) < memory(best) else best
     return best
+
+
+def _multiplied(program: Program) -> int:
+    """How many multiplications all products of matrices take."""
+    count = 0
+    for s in program.statements:
+        if s.function is np.matmul:
+            count += s.output.size * s.args[0].shape[-1]
+        elif isinstance(s.function, Repeat):
+            count += s.function.length * _multiplied(s.function.body)
+    return count
 
 
 def memory(plan: Plan) -> int:

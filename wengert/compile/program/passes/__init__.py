@@ -5,8 +5,8 @@ Each file holds one subject: rules and a function that applies them alone. `clea
 Begin with `rewrite.py`: a rule looks at one statement and says what replaces it; `algebra.py` has
 the shortest. What looks at a whole program is a function of its own: `common.py` (computed once),
 `dead.py` (never needed), `twins.py` (loops that run once), `included.py` (loops that are parts of
-others), `columns.py`, `joins.py`, `zeros.py`, `chosen.py`, `blocks.py`, `copies.py`, `waits.py` and
-`checks.py`.
+others), `columns.py`, `joins.py`, `zeros.py`, `chosen.py`, `blocks.py`, `members.py`, `copies.py`,
+`waits.py` and `checks.py`.
 
 To add a rule, write it where its subject is, with its algebra as a comment above it: it holds for
 infinities and NaN, or asks first whether any can be there. Imports the program, and no planner.

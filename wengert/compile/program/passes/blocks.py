@@ -21,13 +21,20 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.facts import REDUCED_BY
-from wengert.compile.program.bodies import Repeat
 from wengert.compile.program.infer import statement
-from wengert.compile.program.operations import LAYOUTS, astype, check, full, view
+from wengert.compile.program.operations import LAYOUTS, astype, check, full
 from wengert.compile.program.passes.dead import dead
-from wengert.compile.program.passes.picks import MOVES, Pick
-from wengert.compile.program.passes.rewrite import is_elementwise
-from wengert.compile.program.program import Program, Shape, Statement, Value, mapped
+from wengert.compile.program.passes.picks import MOVES
+from wengert.compile.program.passes.row_loops import (
+    Asked,
+    Loop,
+    Rows,
+    in_a_row,
+    in_order,
+    is_full,
+    kind,
+)
+from wengert.compile.program.program import Program, Statement, Value
 
 LARGE = 1 << 22
 """Bytes of an array that no near cache holds."""
@@ -45,9 +52,6 @@ FEWEST = 4
 TRIED = 4
 """Ends, those of the largest arrays, whose rows are looked at."""
 POSITIONS = frozenset({np.argmin, np.argmax})
-
-Rows = tuple[Value, int]
-"""An array, and the axis that its rows are numbered along."""
 
 
 def in_blocks(program: Program) -> Program | None:
@@ -97,7 +101,7 @@ class _End:
         narrow = self.statement.function is np.sum and dtype.kind in "fc"
         return np.result_type(dtype, np.float64) if narrow else dtype
 
-    def part(self, loop: _Loop) -> Value:
+    def part(self, loop: Loop) -> Value:
         """The sum of a block."""
         s = self.statement
         return loop(s.function, *(loop.of(*rows) for rows in self.rows), **s.kwargs)
@@ -210,9 +214,9 @@ class _Region:
             v, axis = waiting.pop()
             if (v, axis) in needed:
                 continue
-            asked = _Asked(self.count)
+            asked = Asked(self.count)
             maker = self._moves(v)
-            moved = MOVES[_kind(maker)](asked, maker, axis) if maker else None
+            moved = MOVES[kind(maker)](asked, maker, axis) if maker else None
             needed[v, axis] = maker if moved is not None else None
             if maker and moved is not None:
                 waiting += asked.rows
@@ -225,7 +229,7 @@ class _Region:
     def _moves(self, v: Value) -> Statement | None:
         """What makes an array, if its rows may be made of others'. Wide products stay whole."""
         s = self.made.get(v)
-        if s is None or len(s.outputs) != 1 or _kind(s) not in MOVES:
+        if s is None or len(s.outputs) != 1 or kind(s) not in MOVES:
             return None
         return None if s.function is np.matmul and s.args[0].shape[-1] > NARROW else s
 
@@ -253,7 +257,7 @@ class _Region:
         What others read of it, and is small, it hands over; or it is made once more for them.
         """
         for (v, axis), s in self.needed.items():
-            if s is None and any(n != 1 for n in v.shape[:axis]) and not self._is_full(v):
+            if s is None and any(n != 1 for n in v.shape[:axis]) and not is_full(self.made, v):
                 return False
         large = self._of_large()
         for (v, axis), s in self.needed.items():
@@ -282,10 +286,6 @@ class _Region:
         outside = any(user not in own for user in self.users.get(v, ()))
         return outside or v in self.results
 
-    def _is_full(self, v: Value) -> bool:
-        s = self.made.get(v)
-        return s is not None and s.function is full
-
     def _is_small(self, v: Value) -> bool:
         """Whether an array may be made once more for those who read it outside of the loop."""
         return v.nbytes < LARGE // 8
@@ -300,13 +300,13 @@ class _Region:
         parts: dict[Value, list[Value]] = {v: [] for v in self.leaves}
         for start, length, rows in ((0, whole, self.rows), (whole * self.rows, 1, rest)):
             if rows:
-                loop = _Loop(self, rows)
-                before, repeat = loop.written(finals, start, length)
+                loop = Loop(in_order(self.needed, self.program), self.leaves, self.made, rows)
+                before, repeat = loop.written(finals, self.sums, start, length)
                 new += [*before, repeat]
                 finals = list(repeat.outputs[: len(finals)])
                 leaves = zip(self.leaves.items(), repeat.outputs[len(finals) :], strict=True)
                 for (v, axis), piece in leaves:
-                    parts[v].append(_in_a_row(new, piece, axis))
+                    parts[v].append(in_a_row(new, piece, axis))
         by = {}
         for end, final in zip(self.sums, finals, strict=True):
             out = end.statement.output
@@ -339,22 +339,6 @@ class _Region:
         return dead(program)
 
 
-def _in_a_row(new: list[Statement], blocks: Value, axis: int) -> Value:
-    """The rows of blocks that were made one after the other, along an axis."""
-    rest = [k for k in range(len(blocks.shape)) if k]
-    if axis:
-        new.append(statement(np.transpose, blocks, (*rest[:axis], 0, *rest[axis:])))
-        blocks = new[-1].output
-    shape = blocks.shape
-    merged = (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])
-    new.append(statement(np.reshape, blocks, merged))
-    return new[-1].output
-
-
-def _kind(s: Statement) -> Any:
-    return "map" if is_elementwise(s.function) else s.function
-
-
 def _identity(combine: Any, dtype: np.dtype[Any]) -> Any:
     """What changes nothing when it is combined with others."""
     if combine in (np.maximum, np.minimum):
@@ -364,114 +348,3 @@ def _identity(combine: Any, dtype: np.dtype[Any]) -> Any:
         limits = np.iinfo(dtype)
         return limits.min if lowest else limits.max
     return dtype.type(combine.identity).item()
-
-
-class _Asked(Pick):
-    """Notes whose rows `picks` asks for, where it would compute with them."""
-
-    def __init__(self, length: int) -> None:
-        super().__init__(self, slice(length), length)  # type: ignore[arg-type]
-        self.rows: list[Rows] = []
-
-    def of(self, x: Value, axis: int) -> Value:
-        self.rows.append((x, axis))
-        return x
-
-    def maker(self, value: Any, *functions: Any) -> None:
-        return None
-
-    def __call__(self, function: Any, *args: Any, **kwargs: Any) -> Value:
-        return statement(function, *args, **kwargs).output
-
-
-class _Loop(_Asked):
-    """The body of a loop over blocks of rows, under construction."""
-
-    def __init__(self, region: _Region, rows: int) -> None:
-        super().__init__(rows)
-        self.region = region
-        self.body = Program()
-        self.known: dict[Rows, Value] = {}
-        self.own: set[Value] = set()
-        self.xs: dict[Rows, Value] = {}
-        self.around: dict[Value, Value] = {}
-        self.laid: dict[Value, Value] = {}
-
-    def written(
-        self, inits: list[Value], start: int, length: int
-    ) -> tuple[list[Statement], Statement]:
-        """The loop over so many blocks from a row on; before it, what it reads of each array."""
-        region, body = self.region, self.body
-        number = region.number
-        for (v, axis), s in sorted(
-            region.needed.items(), key=lambda item: number[item[1]] if item[1] else -1
-        ):
-            self.known[v, axis] = self._rows(v, axis, s)
-        states = [self._input(init.shape, init.dtype) for init in inits]
-        news = []
-        for end, state in zip(region.sums, states, strict=True):
-            part = end.part(self)
-            if part.dtype != state.dtype:
-                part = self(astype, part, state.dtype)
-            news.append(self(end.combine, state, part))
-        index = self._input((), np.int64)
-        body.inputs = [index, *states, *self.xs.values(), *self.around.values()]
-        body.updates = dict(zip(states, news, strict=True))
-        body.outputs = [self.known[rows] for rows in region.leaves.items()]
-        before: list[Statement] = []
-        blocks = [self._blocks(before, v, axis, start, length) for v, axis in self.xs]
-        repeat = Repeat(body, length, False, len(states), len(blocks))
-        rows = [Value((length, *v.shape), v.dtype) for v in body.outputs]
-        outputs = (*(Value(v.shape, v.dtype) for v in states), *rows)
-        args = (*inits, *blocks, *self.around)
-        line = next(s for s in region.needed.values() if s)
-        return before, Statement(repeat, args, {}, outputs, line.code, line.at)
-
-    def _blocks(
-        self, before: list[Statement], v: Value, axis: int, start: int, length: int
-    ) -> Value:
-        """The blocks of an array's rows, one after the other."""
-        stop = start + length * self.length
-        if stop - start != v.shape[axis]:
-            index = [slice(0, n, 1) for n in v.shape]
-            index[axis] = slice(start, stop, 1)
-            before.append(statement(view, v, tuple(index)))
-            v = before[-1].output
-        before.append(statement(np.reshape, v, (length, *self.shape(v.shape, axis))))
-        return before[-1].output
-
-    def _rows(self, v: Value, axis: int, s: Statement | None) -> Value:
-        if s is not None:
-            moved: Value = MOVES[_kind(s)](self, s, axis)
-            return moved
-        if self.region._is_full(v):
-            return self(full, self.shape(v.shape, axis), *self.region.made[v].args[1:])
-        self.xs[v, axis] = self._input(self.shape(v.shape, axis), v.dtype)
-        return self.xs[v, axis]
-
-    def of(self, x: Value, axis: int) -> Value:
-        return self.known[x, axis]
-
-    def _input(self, shape: Shape, dtype: Any) -> Value:
-        value = Value(shape, dtype)
-        self.own.add(value)
-        return value
-
-    def __call__(self, function: Any, *args: Any, **kwargs: Any) -> Value:
-        s = statement(function, *mapped(args, self._inside), **kwargs)
-        self.body.statements.append(s)
-        self.own.add(s.output)
-        return s.output
-
-    def _inside(self, v: Value) -> Value:
-        """A value of the body, or what the body calls one from around it."""
-        if v in self.own:
-            return v
-        s = self.region.made.get(v)
-        if s is not None and s.function in LAYOUTS:  # it costs nothing inside, and may outside
-            if v not in self.laid:
-                self.laid[v] = self(s.function, *s.args, **s.kwargs)
-            return self.laid[v]
-        if v not in self.around:
-            self.around[v] = Value(v.shape, v.dtype, v.weak)
-        return self.around[v]

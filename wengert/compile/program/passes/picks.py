@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.arrays.facts import REDUCED_BY
 from wengert.compile.program.infer import axes_of
-from wengert.compile.program.operations import take, view
+from wengert.compile.program.operations import added, take, updated, view
 from wengert.compile.program.passes.layout import is_plain
 from wengert.compile.program.passes.rewrite import Rewrite, Rules, is_elementwise
 from wengert.compile.program.program import Shape, Statement, Value
@@ -180,6 +180,39 @@ def _reduced(pick: Pick, m: Statement, axis: int) -> Any:
     return None if own in gone else pick.p(m.function, pick.of(x, own), **m.kwargs)
 
 
+def _gathered(pick: Pick, m: Statement, axis: int) -> Any:
+    """Along an axis that is taken whole, before all that something is taken of."""
+    x, index = m.args
+    within = _within(pick, index, x.shape, axis)
+    return within and pick.p(take, pick.of(x, axis), within)
+
+
+def _written(pick: Pick, m: Statement, axis: int) -> Any:
+    """Along an axis that is written whole, before all that something is written at."""
+    x, index, value = m.args
+    within = _within(pick, index, x.shape, axis)
+    if within is None:
+        return None
+    if type(value) is Value:
+        places = np.broadcast_shapes(*(e.shape for e in index if type(e) is Value))
+        rank = len(places) + len(x.shape) - sum(type(e) is Value for e in index)
+        value = pick.of_operand(value, axis, rank)
+    return pick.p(m.function, pick.of(x, axis), within, value)
+
+
+def _within(pick: Pick, index: Any, shape: Shape, axis: int) -> tuple[Any, ...] | None:
+    """The index for what is picked: arrays of places beside one another, after the axis."""
+    if type(index) is not tuple or len(index) != len(shape):
+        return None
+    kinds = [type(entry) for entry in index]
+    places = [k for k, entry in enumerate(kinds) if entry is Value]
+    if not places or set(kinds) - {Value, slice} or places[-1] - places[0] != len(places) - 1:
+        return None
+    if any(index[k] != slice(0, shape[k], 1) for k in range(axis + 1)):
+        return None
+    return (*index[:axis], slice(0, pick.length, 1), *index[axis + 1 :])
+
+
 MOVES: dict[Any, Callable[[Pick, Statement, int], Any]] = {
     "map": _map,
     np.matmul: _product,
@@ -188,5 +221,7 @@ MOVES: dict[Any, Callable[[Pick, Statement, int], Any]] = {
     view: _viewed,
     np.concatenate: _joined,
     np.broadcast_to: _repeated,
+    take: _gathered,
+    **dict.fromkeys((updated, added), _written),
     **dict.fromkeys((*REDUCED_BY, np.argmin, np.argmax), _reduced),
 }
