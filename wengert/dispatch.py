@@ -69,7 +69,9 @@ class Parts(NamedTuple):
     """A function of work that is done elsewhere, in three: a program does others in between.
 
     `start(x, *rest)` gives a ticket, of which `go_on(ticket, *rest)` makes the ticket again, and
-    `wait(ticket, x, *rest)` what the function returns.
+    room for what the function returns; `wait(ticket, room, x, *rest)` returns that. A program has
+    both in memory of its own where they say how: `start.into(outputs, x, *rest)` writes what it
+    gives into arrays, and `wait.over` says that its first output may lie over its argument 1.
     """
 
     start: Function

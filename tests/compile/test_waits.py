@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.compile.programs import Builder, Drawn, agree
+from wengert.compile.call.executable import executable
 from wengert.compile.program.operations import check
 from wengert.compile.program.passes import clean, finish
 from wengert.compile.program.passes.waits import starting_early, waits
@@ -26,23 +27,45 @@ class Elsewhere:
 
     def __call__(self, x, number):
         self.told.append(("whole", number))
-        return 2 * x
+        return x + x
 
     def start(self, x, number):
         self.told.append(("start", number))
         ticket = len(self.told)
         self.underway[ticket] = x, x.copy()
-        return np.array(ticket)
+        return np.array(ticket), np.empty_like(x)
 
     def go_on(self, ticket, number):
         assert int(ticket) in self.underway
         return ticket
 
-    def wait(self, ticket, x, number):
+    def wait(self, ticket, room, x, number):
         self.told.append(("wait", number))
         given, then = self.underway.pop(int(ticket))
         np.testing.assert_array_equal(x, then)  # nobody has written over it
-        return 2 * given
+        return given + given
+
+
+class InMemory(Elsewhere):
+    """One that writes what it gives into arrays: it is received in what `start` has as room."""
+
+    def __init__(self):
+        super().__init__()
+        self.copied = []  # whether what was waited for lay elsewhere
+        start, wait = (lambda *args: self.start(*args)), (lambda *args: self.wait(*args))
+        start.into, wait.into, wait.over = self.start_into, self.wait_into, {0: 1}
+        self.parts = Parts(start, self.go_on, wait)
+
+    def start_into(self, outputs, x, number):
+        ticket, room = outputs
+        ticket[...], _ = self.start(x, number)
+        room[...] = x + x
+
+    def wait_into(self, outputs, ticket, room, x, number):
+        np.testing.assert_array_equal(room, self.wait(ticket, room, x, number))
+        self.copied.append(outputs[0].ctypes.data != room.ctypes.data)
+        if self.copied[-1]:
+            np.copyto(outputs[0], room)
 
 
 def names(program: Program) -> list[str]:
@@ -60,16 +83,36 @@ def numbered(told, part):
     return [number for name, number in told if name == part]
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_random_programs_give_the_same_and_start_in_their_order(seed):
-    function = Elsewhere()
+def with_some(function, seed):
+    """A random program, of whose statements some call a function."""
     drawn = Drawn(seed, exact=True)
-    program = drawn.program
     random = np.random.default_rng(seed)
-    for k, s in enumerate(program.statements):
+    for k, s in enumerate(drawn.program.statements):
         same = len(s.outputs) == 1 and s.inputs and s.inputs[0].shape == s.output.shape
         if same and s.inputs[0].dtype == s.output.dtype and random.random() < 0.3:
             s.function, s.args, s.kwargs = function, (s.inputs[0], k), {}
+    return drawn
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs_are_the_same_in_memory_of_the_program(seed):
+    # What was received was copied once more, into memory that the program had for it.
+    function = InMemory()
+    drawn = with_some(function, seed)
+    expected = drawn.program.run(drawn.inputs())
+    whole = numbered(function.told, "whole")
+    waits(drawn.program)
+    agree(executable(drawn.program).run(drawn.inputs()), expected, exact=True)
+    assert not function.underway
+    assert len(function.copied) == len(whole)
+    assert sum(function.copied) <= len(drawn.program.outputs)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs_give_the_same_and_start_in_their_order(seed):
+    function = Elsewhere()
+    drawn = with_some(function, seed)
+    program = drawn.program
     expected = program.run(drawn.inputs())
     before = numbered(function.told, "whole")
     function.told.clear()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,18 +41,21 @@ def exchange(x: Any, collective: str, root: int, group: int, size: int) -> Any:
 
     Blocks are summed where they are combined. A rank that gets nothing returns zeros.
     """
-    work, receive = _begun(x, collective, root, group, size)
-    work.wait()
+    receive = _room(x, collective, size)
+    _begun(receive, x, collective, root, group, size).wait()
     return receive
 
 
-def _begun(x: Any, collective: str, root: int, group: int, size: int) -> tuple[Work, Any]:
-    """An exchange that goes on, and the array that has what it gives when it is done."""
+def _room(x: Any, collective: str, size: int) -> Any:
+    return np.empty(COLLECTIVES[collective].result_shape(x.shape, size), x.dtype)
+
+
+def _begun(receive: Any, x: Any, collective: str, root: int, group: int, size: int) -> Work:
+    """An exchange that goes on; the array `receive` has what it gives when it is done."""
     own, c = _ours(collective, group, size), COLLECTIVES[collective]
-    make = np.zeros if c.gets.rooted and own.rank() != root else np.empty
-    receive = make(c.result_shape(x.shape, size), x.dtype)
-    work = own.run(c, np.require(x, requirements=("C", "A")), receive, root=root)
-    return work, receive
+    if c.gets.rooted and own.rank() != root:
+        receive[...] = 0
+    return own.run(c, np.require(x, requirements=("C", "A")), receive, root=root)
 
 
 class OtherRanks(DistError, Unforeseen):
@@ -98,13 +102,21 @@ class Waited:
 _tickets = itertools.count()
 
 
-def start(x: Any, collective: str, root: int, group: int, size: int) -> Any:
-    """Begin an exchange. `x` stays as it is until `wait` has been given the ticket."""
-    work, receive = _begun(x, collective, root, group, size)
-    ticket = next(_tickets)
+def start(x: Any, collective: str, root: int, group: int, size: int) -> tuple[Any, Any]:
+    """Begin an exchange. `x` and what it is received in are left to it until `wait` has ended."""
+    ticket, receive = np.array(0), _room(x, collective, size)
+    _start_into((ticket, receive), x, collective, root, group, size)
+    return ticket, receive
+
+
+def _start_into(
+    outputs: Sequence[Any], x: Any, collective: str, root: int, group: int, size: int
+) -> None:
+    ticket, receive = outputs
+    work = _begun(receive, x, collective, root, group, size)
+    ticket[...] = number = next(_tickets)
     own = groups.by_key(group, collective)
-    own.underway[ticket] = Underway(work, receive, time.perf_counter())
-    return np.array(ticket)
+    own.underway[number] = Underway(work, receive, time.perf_counter())
 
 
 def go_on(ticket: Any, collective: str, root: int, group: int, size: int) -> Any:
@@ -113,7 +125,7 @@ def go_on(ticket: Any, collective: str, root: int, group: int, size: int) -> Any
     return ticket
 
 
-def wait(ticket: Any, x: Any, collective: str, root: int, group: int, size: int) -> Any:
+def wait(ticket: Any, room: Any, x: Any, collective: str, root: int, group: int, size: int) -> Any:
     """What the exchange gave that has this ticket."""
     here = _ours(collective, group, size)
     began = here.underway.pop(int(ticket))
@@ -127,7 +139,15 @@ def wait(ticket: Any, x: Any, collective: str, root: int, group: int, size: int)
     return began.receive
 
 
-def _hidden(ticket: Any, x: Any, collective: str, root: int, group: int, size: int) -> str:
+def _wait_into(outputs: Sequence[Any], *args: Any) -> None:
+    (output,), receive = outputs, wait(*args)
+    if output.ctypes.data != receive.ctypes.data:
+        np.copyto(output, receive)
+
+
+def _hidden(
+    ticket: Any, room: Any, x: Any, collective: str, root: int, group: int, size: int
+) -> str:
     """What `f.explain()` says of a `wait`: of all the calls so far of this kind."""
     known = groups.by_key(group, collective).waited.get((collective, x.shape))
     if known is None:
@@ -139,4 +159,7 @@ _part: Any
 for _part in (exchange, start, go_on, wait):
     _part.meets = True  # all ranks have to call it
 exchange.parts = Parts(start, go_on, wait)  # type: ignore[attr-defined]
+start.into = _start_into  # type: ignore[attr-defined]
+wait.into = _wait_into  # type: ignore[attr-defined]
+wait.over = {0: 1}  # type: ignore[attr-defined]
 wait.told = _hidden  # type: ignore[attr-defined]

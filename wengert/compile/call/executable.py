@@ -187,6 +187,7 @@ class _PythonStep:
         self.statement = step.statement
         self.inputs = step.inputs
         self.outputs = step.outputs
+        self.into = getattr(step.statement.function, "into", None)  # it writes its outputs itself
         # Numbers are made anew. What is opaque takes arrays only.
         self.weak = any(value.weak for value in step.inputs) and not _is_opaque(step.statement)
         self.last: _Arrays | None = None
@@ -200,8 +201,11 @@ class _PythonStep:
         if self.weak:
             args, kwargs = _arguments(statement, arrays.inputs)
         try:
-            results = statement.function(*args, **kwargs)
-            self._store(statement.results(results), arrays.outputs)
+            if self.into is not None:
+                self.into(arrays.outputs, *args, **kwargs)
+            else:
+                results = statement.function(*args, **kwargs)
+                self._store(statement.results(results), arrays.outputs)
         except np.linalg.LinAlgError as error:
             raise self._noted(unsuited(statement.function.__name__, error, ())) from None
         except Exception as error:

@@ -234,7 +234,7 @@ class _Writer:
         if programs:  # they read and write whole arrays
             inputs = {v: a if a.contiguous else self._copy(v) for v, a in inputs.items()}
         self._keep_apart(s, [*s.inputs])
-        homes = [self.homes.of(v) for v in s.outputs]
+        homes = [self._over(s, k) or self.homes.of(v) for k, v in enumerate(s.outputs)]
         plans = tuple(map(self.plan, programs))
         self.drafts.append(Draft.call(s, inputs, [h[0] for h in homes], plans))
         for value, own in zip(s.outputs, homes, strict=True):
@@ -298,16 +298,26 @@ class _Writer:
     def _base(self, s: Statement) -> list[Strided]:
         """The memory of a statement that writes into an array: it holds what is left as it is."""
         x, index, value = s.args
-        within = self._dying(s)
+        read = [value, *values_in(index)]
+        within = self._dying(x, read, s.output)
         homes = self.homes.of(s.output)
         if within is not None and homes[0].buffer is within.buffer:
             return homes
         if within is not None and not self.homes.goals.get(s.output):
             return [within]
-        self._keep_apart(s, [x, value, *values_in(index)])
+        self._keep_apart(s, [x, *read])
         homes = self.homes.of(s.output)
         self._copy_to(x, homes[0])
         return homes
+
+    def _over(self, s: Statement, k: int) -> list[Strided]:
+        """The memory of an argument over which an output of a call lies, if there is one."""
+        over: dict[int, int] = getattr(s.function, "over", {})
+        if k not in over or self.homes.goals.get(s.outputs[k]):
+            return []
+        x = s.args[over[k]]
+        within = self._dying(x, [v for v in s.inputs if v is not x], s.outputs[k])
+        return [] if within is None else [within]
 
     def _keep_apart(self, s: Statement, read: list[Any]) -> None:
         """Do not write over an input that is still read while its parts are written."""
@@ -329,13 +339,14 @@ class _Writer:
             if again is not None:
                 yield from again[1]
 
-    def _dying(self, s: Statement) -> Strided | None:
-        """The array that a statement writes a part of, if nobody needs what it held before."""
-        x, index, value = s.args
+    def _dying(self, x: Value, read: list[Any], output: Value) -> Strided | None:
+        """The array of a value over which an output may be written, while others are `read`, if
+        nobody needs what it held before.
+        """
         array, program = self.arrays.of.get(x), self.program
         if array is None or x in program.constants or x in program.outputs:
             return None
-        if array.buffer in self._buffers_of(value, *values_in(index)):
+        if array.buffer in self._buffers_of(*read):
             return None
         if self.last.get(x, 0) > self.number:
             return None
@@ -344,7 +355,7 @@ class _Writer:
         place = array.buffer.place
         if place is None:
             return array if x not in program.results else None
-        goals = self.homes.goals.get(s.output, ())  # without those that are written late
+        goals = self.homes.goals.get(output, ())  # without those that are written late
         return (
             array
             if any(self.arrays.whole(g, x.shape).buffer is array.buffer for g in goals)

@@ -60,8 +60,8 @@ class _Ordering:
 
     def __init__(self) -> None:
         self.done: list[Statement] = []
-        self.underway: list[tuple[Statement, Parts, Value]] = []
-        """Statements that were started, the first of them first, their parts and tickets."""
+        self.underway: list[tuple[Statement, Parts, Value, Value]] = []
+        """Statements that were started, the first of them first, their parts, tickets and room."""
 
     def ordered(self, statements: list[Statement]) -> list[Statement]:
         while statements or self.underway:
@@ -91,20 +91,20 @@ class _Ordering:
         return left
 
     def start(self, s: Statement, parts: Parts) -> None:
-        ticket = Value((), np.int64)
-        self.add(parts.start, s.args, s, ticket)
-        self.underway.append((s, parts, ticket))
+        ticket, room = Value((), np.int64), Value(s.output.shape, s.output.dtype)
+        self.add(parts.start, s.args, s, ticket, room)
+        self.underway.append((s, parts, ticket, room))
 
     def go_on(self) -> None:
         """Ask after what was started first: that has the others go on, too."""
         if self.underway:
-            s, parts, ticket = self.underway[0]
+            s, parts, ticket, room = self.underway[0]
             after = Value((), np.int64)
             self.add(parts.go_on, (ticket, *s.args[1:]), s, after)
-            self.underway[0] = s, parts, after
+            self.underway[0] = s, parts, after, room
 
-    def wait(self, s: Statement, parts: Parts, ticket: Value) -> None:
-        self.add(parts.wait, (ticket, *s.args), s, *s.outputs)
+    def wait(self, s: Statement, parts: Parts, ticket: Value, room: Value) -> None:
+        self.add(parts.wait, (ticket, room, *s.args), s, *s.outputs)
 
     def add(self, function: Function, args: Any, s: Statement, *outputs: Value) -> None:
         """A part of a statement, at its line."""
