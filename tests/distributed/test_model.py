@@ -67,6 +67,22 @@ def test_memory_that_is_shared_is_told_from_a_network(ranks):
         assert predicted == pytest.approx(seconds, rel=0.2)
 
 
+def test_ranks_that_share_cores_take_turns():
+    # Times of four ranks on two cores were not to be told from those of two.
+    true = Network(2e-6, 3e10, 2e10, cores=2, turn=8e-6)
+    times = [(n, p, true.all_reduce(n, p, "shared").seconds) for n in SIZES for p in (2, 3)]
+    found = Network.fitted(times, "shared", cores=2)
+    for size in SIZES:
+        one, other = (network.all_reduce(size, 4, "shared") for network in (found, true))
+        assert one.seconds == pytest.approx(other.seconds)
+        assert one.turns == pytest.approx(8e-6 * (10 + size / 2**17))
+    assert found.all_reduce(1e6, 2, "shared").turns == 0
+    assert Network.fitted(times[::2], "shared", cores=2).turn == 0  # of two ranks, which take none
+    step = Step(compute=0.1, gradients=1e6)
+    assert step.on(found, 3, "shared").compute == pytest.approx(0.2)
+    assert step.on(found, 2, "shared").compute == 0.1
+
+
 def test_few_sizes_give_one_bandwidth():
     times = [(n, 2, 1e-6 + 2 * n / 1e9) for n in (1e3, 1e5)]
     assert Network.fitted(times, "shared").beyond is None

@@ -24,6 +24,7 @@ import numpy as np
 
 from wengert.distributed.collectives import ReduceOp
 from wengert.distributed.groups import get_world_size
+from wengert.distributed.near import SLOT
 from wengert.distributed.tensors import all_reduce, barrier
 from wengert.tensor import wrap
 
@@ -42,6 +43,8 @@ class Algorithm:
     volume: Callable[[int], float]  # what p ranks send, in times of what is reduced
     cache: float = math.inf
     """Bytes of what is reduced that are moved at the full bandwidth: more leave the caches."""
+    turns: Callable[[float], float] = lambda size: 0.0
+    """How often a rank waits for its core, where others of the same machine have it."""
 
 
 def _power(p: int) -> int:
@@ -66,8 +69,11 @@ ALGORITHMS = {
     "doubling": Algorithm(
         lambda p: math.log2(_power(p)) + 2 * _rest(p), lambda p: math.log2(_power(p)) + 2 * _rest(p)
     ),
-    # Ranks of one machine that have a core each (`near.py`) write one block and read the others'.
-    "shared": Algorithm(lambda p: p - 1, lambda p: p * int(p > 1), cache=2e6),
+    # Ranks of one machine (`near.py`) write one block and read the others'. Where they take turns,
+    # they do for each part, and some ten times until all have begun and ended.
+    "shared": Algorithm(
+        lambda p: p - 1, lambda p: p * int(p > 1), cache=2e6, turns=lambda n: 10 + n / SLOT
+    ),
 }
 
 
@@ -79,10 +85,11 @@ class Reduction:
     ranks: int
     latency: float  # seconds that messages take to begin
     transfer: float  # seconds in which bytes move
+    turns: float = 0.0  # seconds in which ranks wait for a core that others have
 
     @property
     def seconds(self) -> float:
-        return self.latency + self.transfer
+        return self.latency + self.transfer + self.turns
 
     def __str__(self) -> str:
         return (
@@ -95,12 +102,16 @@ class Reduction:
 class Network:
     """What connects ranks: the seconds that a message takes to begin, and bytes per second then.
 
-    Of memory that is shared, `beyond` is the bandwidth for what is beyond the caches.
+    Of memory that is shared, `beyond` is the bandwidth for what is beyond the caches. Ranks that
+    share `cores`, being more than these, compute one after the other, and wait `turn` seconds
+    whenever one takes a core from another. None says that each has one of its own.
     """
 
     latency: float  # seconds that a message takes to begin
     bandwidth: float
     beyond: float | None = None
+    cores: int | None = None
+    turn: float = 0.0
 
     def __post_init__(self) -> None:
         if not (self.latency >= 0 and self.bandwidth > 0):
@@ -109,13 +120,18 @@ class Network:
                 f"second, not {self.latency} and {self.bandwidth}"
             )
 
+    def rounds(self, ranks: int) -> int:
+        """How many ranks have to share a core, at most."""
+        return 1 if self.cores is None else max(1, math.ceil(ranks / self.cores))
+
     def all_reduce(self, size: float, ranks: int, algorithm: str | None = None) -> Reduction:
         """The time of an all-reduce of `size` bytes; without an algorithm, of the fastest one.
 
             messages(p) a + volume(p) n / b
 
-        (of memory that is shared, the first 2 MB of n at b, and what is beyond at b').
-        ValueError for fewer than one rank, or an algorithm that is not in `ALGORITHMS`.
+        (of memory that is shared, the first 2 MB of n at b, and what is beyond at b'), as often as
+        ranks share a core, and the turns that they take then. ValueError for fewer than one rank,
+        or an algorithm that is not in `ALGORITHMS`.
         """
         if algorithm is None:
             predicted = [self.all_reduce(size, ranks, name) for name in ALGORITHMS]
@@ -124,17 +140,28 @@ class Network:
             raise ValueError(f"algorithm {algorithm!r} is none of {', '.join(ALGORITHMS)}")
         if ranks < 1 or size < 0:
             raise ValueError(f"{size} bytes on {ranks} ranks: there is at least one rank")
-        cost = ALGORITHMS[algorithm]
-        latency = cost.messages(ranks) * self.latency
-        near = min(size, cost.cache)
-        seconds = near / self.bandwidth + (size - near) / (self.beyond or self.bandwidth)
-        return Reduction(algorithm, ranks, latency, cost.volume(ranks) * seconds)
+        messages, near, far, turns = self._amounts(size, ranks, ALGORITHMS[algorithm])
+        transfer = near / self.bandwidth + far / (self.beyond or self.bandwidth)
+        return Reduction(algorithm, ranks, messages * self.latency, transfer, turns * self.turn)
+
+    def _amounts(self, size: float, ranks: int, cost: Algorithm) -> tuple[float, ...]:
+        """What an all-reduce takes: messages, bytes within and beyond the caches, turns."""
+        rounds, near = self.rounds(ranks), min(size, cost.cache)
+        volume = rounds * cost.volume(ranks)
+        turns = cost.turns(size) * (rounds > 1)
+        return rounds * cost.messages(ranks), volume * near, volume * (size - near), turns
 
     @classmethod
-    def fitted(cls, times: Iterable[tuple[float, int, float]], algorithm: str = "rings") -> Network:
+    def fitted(
+        cls,
+        times: Iterable[tuple[float, int, float]],
+        algorithm: str = "rings",
+        cores: int | None = None,
+    ) -> Network:
         """The network whose predictions are nearest to measured (bytes, ranks, seconds).
 
-        Least squares of relative errors, so that small messages count as much as large ones.
+        Least squares of relative errors, so that small messages count as much as large ones. How
+        long a turn takes is told by times of more ranks than `cores` beside those of fewer.
         ValueError if the sizes do not tell latency from bandwidth.
 
         >>> true = Network(2e-5, 1e9)
@@ -146,24 +173,32 @@ class Network:
         """
         from scipy.optimize import nnls
 
-        cost = ALGORITHMS[algorithm]
-        rows = [
-            (cost.messages(p) / t, cost.volume(p) * near / t, cost.volume(p) * (n - near) / t)
-            for n, p, t in times
-            if p > 1
-            for near in [min(n, cost.cache)]
-        ]
+        like, cost = cls(0.0, 1.0, cores=cores), ALGORITHMS[algorithm]
+        rows = [[x / t for x in like._amounts(n, p, cost)] for n, p, t in times if p > 1]
         # In seconds per gigabyte: columns of one size leave nothing to rounding.
-        A = np.array(rows).reshape(-1, 3) * [1e-6, 1e-9, 1e-9]
-        whole = A[:, :2] + [0, 1] * A[:, 2:]
-        if np.linalg.matrix_rank(whole) < 2:
+        A = np.array(rows).reshape(-1, 4) * [1e-6, 1e-9, 1e-9, 1e-6]
+        told = [W for W in WAYS if np.linalg.matrix_rank(A @ W) == W.shape[1]]
+        if not told:
             raise ValueError(
                 "latency and bandwidth cannot be told apart: measure sizes that differ, on two or "
                 "more ranks"
             )
-        A = A if np.linalg.matrix_rank(A) == 3 else whole
-        (latency, *per_byte), _ = nnls(A, np.ones(len(A)))
-        return cls(1e-6 * float(latency), *(1e9 / max(float(x), 1e-9) for x in per_byte))
+        best, _ = nnls(A @ told[0], np.ones(len(A)))
+        latency, near, far, turn = (told[0] @ best).tolist()
+        beyond = 1e9 / max(far, 1e-9) if told[0].shape[1] > 2 else None
+        return cls(1e-6 * latency, 1e9 / max(near, 1e-9), beyond, cores, 1e-6 * turn)
+
+
+_LATENCY, _NEAR, _FAR, _TURN = np.eye(4)
+WAYS = [
+    np.transpose(columns)
+    for columns in (
+        [_LATENCY, _NEAR, _FAR, _TURN],
+        [_LATENCY, _NEAR, _FAR],
+        [_LATENCY, _NEAR + _FAR],
+    )
+]
+"""What times may tell of a network, the most first: its figures by those that are fitted."""
 
 
 def measured(
@@ -222,9 +257,10 @@ class Step:
         """
         count = max(1, math.ceil(self.gradients / self.bucket))
         one = network.all_reduce(self.gradients / count, ranks, algorithm)
-        ready = self.compute * (1 - self.backward * (count - 1) / count)
-        seconds = max(self.compute, ready + (count - 1) * one.seconds) + one.seconds
-        return StepTime(ranks, seconds, self.compute, count * one.seconds)
+        compute = self.compute * network.rounds(ranks)
+        ready = compute * (1 - self.backward * (count - 1) / count)
+        seconds = max(compute, ready + (count - 1) * one.seconds) + one.seconds
+        return StepTime(ranks, seconds, compute, count * one.seconds)
 
 
 @dataclass(frozen=True)
