@@ -78,6 +78,34 @@ def test_the_next_process_takes_code_that_is_kept_also_while_it_traces(tmp_path)
     assert run_with_cache(tmp_path, f"REUSES = True\n{traced_first}") in first
 
 
+def test_folding_in_a_trace_is_not_told():
+    # Python told the trace of each of its calls: that was half of all that it was told of.
+    program = """
+        import sys
+        import wengert as wg
+        from wengert.autograd import folding
+
+        folded, told = folding.Template.folded, []
+
+        def heard(*args):
+            told.append(sys.getprofile())
+            return folded(*args)
+
+        heard.__code__ = heard.__code__.replace(co_filename=folding.__file__)
+        folding.Template.folded = heard
+        x = wg.tensor([1.0, 2.0])
+
+        @wg.compile
+        def step(x):
+            return wg.grad(lambda a: (a[0] * a.tanh()).sum())(x)
+
+        step(x)
+        assert told and not any(told), told
+        assert sys.getprofile() is None
+    """
+    run_with_cache("", program)
+
+
 def test_code_of_a_template_that_was_changed_is_not_taken(tmp_path, monkeypatch):
     monkeypatch.setenv("WENGERT_CACHE", str(tmp_path))
     plan = plan_of(RULES[np.tanh])

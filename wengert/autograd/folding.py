@@ -33,6 +33,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from wengert.history import cache
+from wengert.history.surroundings import unheard
 
 if TYPE_CHECKING:
     from wengert.autograd.plan import Plan
@@ -59,7 +60,7 @@ def folded(
     for n in (*plan.variables.values(), *others):  # the template's own names give way
         if n in space or hasattr(builtins, n):
             space[f"{n}_"] = space.get(n, getattr(builtins, n, None))
-    code = _code(template, head, plan, others, tuple(known.items()))
+    code = unheard(_code, template, head, plan, others, tuple(known.items()))
     return FunctionType(code.replace(), space, code.co_name)
 
 
@@ -87,12 +88,15 @@ def _code(
 
 def _digests(files: set[str]) -> object:
     """All that folded code depends on besides what is asked for."""
-    texts = [_digest(_TEXTS[file]) for file in sorted(files)]
+    texts = [_digest_of_file(_TEXTS[file]) for file in sorted(files)]
     return importlib.util.MAGIC_NUMBER, sys.flags.optimize, texts
 
 
 def _digest(data: bytes) -> str:
     return cache.digest(data, 20).hex()
+
+
+_digest_of_file = functools.cache(_digest)
 
 
 def text_of(template: Any, head: str, plan: Plan, **known: Any) -> str:

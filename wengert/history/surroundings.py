@@ -31,3 +31,15 @@ KNOWING: list[type] = []
 
 SETTINGS: list[type] = []
 """Classes whose instances' `param_groups` hold numbers to be read at each use: optimizers."""
+
+UNHEARD: list[Callable[..., Any]] = []
+"""Who calls, as `call(function, *args)`, what calls nothing of the user's: see `unheard`."""
+
+
+def unheard(function: Callable[..., Any], *args: Any) -> Any:
+    """Call what calls nothing of the user's: a trace, which Python tells of all calls at half its
+    speed, need not be told of these.
+    """
+    for call in UNHEARD:
+        return call(function, *args)
+    return function(*args)

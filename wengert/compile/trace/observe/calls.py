@@ -39,6 +39,7 @@ from wengert.compile.trace.observe.outside import Outside
 from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.observe.users import is_of_user, is_users_code
 from wengert.history.location import is_internal
+from wengert.history.surroundings import UNHEARD
 
 
 class Calls(Outside):
@@ -399,6 +400,14 @@ class Calls(Outside):
             outer = outer.f_back
         caller, at = (None, 0) if outer is None else (outer.f_code, outer.f_lasti)
         self._tell(self.on_unobserved, Unobserved(name or frame.f_code.co_name, caller, at))
+
+
+def _unheard(function: Any, *args: Any) -> Any:
+    observer = rewrite.THREAD.observer
+    return function(*args) if observer is None else observer.unheard(function, *args)
+
+
+UNHEARD.append(_unheard)
 
 
 def _kind_of(code: CodeType, namespace: dict[str, Any]) -> Kind | None:
