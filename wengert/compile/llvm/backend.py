@@ -6,8 +6,7 @@ What writes code is imported to write some: where it is kept, that takes longer 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -96,8 +95,7 @@ def _outer(plan: Plan, function: Outer) -> ir.Module:
     return module
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """The function of a plan, and the module that it is part of."""
 
     module: host.Code

@@ -8,8 +8,9 @@ another) makes is computed. Nothing is emitted that no store needs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,8 +47,7 @@ class Target:
     adds: bool = False  # to what is there
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """What a kernel is to compute: the targets, along these loops.
 
     `inner` are those within a row, None if nothing says; `work` tells along which the reductions
@@ -57,7 +57,7 @@ class Job:
     targets: list[Target]
     loops: tuple[Loop, ...]
     inner: tuple[Loop, ...] | None = None
-    work: Mapping[Statement, Frame] = field(default_factory=dict)
+    work: Mapping[Statement, Frame] = MappingProxyType({})
 
 
 def build(job: Job, arrays: Arrays) -> Built:

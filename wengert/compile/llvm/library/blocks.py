@@ -12,8 +12,7 @@ products of a module share a few of them, which take most of the time to compile
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -64,8 +63,7 @@ def _upright(p: Matrices) -> Matrices:
 # ---- the tile -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(NamedTuple):
     """What tells the tiles' functions apart.
 
     A is read along its rows, or `down` its columns; `odd` tiles take any number of steps along the
@@ -182,7 +180,7 @@ class _Blocks:
         self.vectors = Vectors(builder, p.dtype)
         size = p.dtype.itemsize
         self.lanes = lanes = min(max(1, registers.bytes // size), power_of_two(p.n))
-        self.rows = min(ROWS, (registers.count - 2 * VECTORS) // VECTORS)
+        self.rows = min(ROWS, (registers.number - 2 * VECTORS) // VECTORS)
         self.wide = min(VECTORS, -(-p.n // lanes)) * lanes
         self.depth = _even(p.k, NEAR // ((self.rows + self.wide) * size), 16)
         self.panels = _even(-(-p.n // self.wide), BLOCK // (self.depth * self.wide * size), 1)

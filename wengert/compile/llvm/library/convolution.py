@@ -438,7 +438,7 @@ def _sums(layer: Layer, registers: Registers) -> _Sums:
     for vectors in range(1, min(4, across) + 1):
         full, rest = divmod(across, vectors)
         widths = [(full, vectors), (1, rest)] if rest else [(full, vectors)]
-        for most in range(1, (registers.count - 1 - vectors) // vectors + 1):
+        for most in range(1, (registers.number - 1 - vectors) // vectors + 1):
             tiles = list(_column_tiles(layer, most))
             time = sum(
                 times * count * (max(n * r / 2, (n + r) / 2, LATENCY / 2) + 1)

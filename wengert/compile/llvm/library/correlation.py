@@ -87,7 +87,7 @@ def schedule(c: Correlation, registers: Registers) -> Schedule:
         else:
             patches = tuple(_by_rows(c, lanes, vectors))
         for channels in range(1, c.outputs + 1):
-            if channels * vectors + vectors + 1 > registers.count and channels > 1:
+            if channels * vectors + vectors + 1 > registers.number and channels > 1:
                 break
             time = _time(c, patches, channels)
             if flat and c.x_row != c.y_row:  # the results are moved to their places

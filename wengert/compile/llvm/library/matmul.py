@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -47,8 +46,7 @@ _LETTERS = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}
 _LARGEST = 2**31 - 1  # BLAS counts with 32 bits
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(NamedTuple):
     """All that the machine code of a product depends on. `batch` holds, for each leading dimension,
     its extent and the strides of a, b and out along it, in elements.
     """
@@ -130,7 +128,7 @@ def _canonical(p: Matrices) -> Matrices:
             row = columns if column == 1 else 1
         return row, column
 
-    return replace(p, a=sides(p.m, p.k, p.a), b=sides(p.k, p.n, p.b), c=sides(p.m, p.n, p.c))
+    return p._replace(a=sides(p.m, p.k, p.a), b=sides(p.k, p.n, p.b), c=sides(p.m, p.n, p.c))
 
 
 def _merged(p: Matrices, batch: list[tuple[int, int, int, int]]) -> Product:
@@ -138,13 +136,13 @@ def _merged(p: Matrices, batch: list[tuple[int, int, int, int]]) -> Product:
     while batch:
         extent, x, y, z = batch[-1]
         if y == 0 and p.m == 1:
-            p = replace(p, m=extent, a=(x, p.a[1]), c=(z, p.c[1]))
+            p = p._replace(m=extent, a=(x, p.a[1]), c=(z, p.c[1]))
         elif y == 0 and x == p.m * p.a[0] and z == p.m * p.c[0]:
-            p = replace(p, m=p.m * extent)
+            p = p._replace(m=p.m * extent)
         elif x == 0 and p.n == 1:
-            p = replace(p, n=extent, b=(p.b[0], y), c=(p.c[0], z))
+            p = p._replace(n=extent, b=(p.b[0], y), c=(p.c[0], z))
         elif x == 0 and y == p.n * p.b[1] and z == p.n * p.c[1]:
-            p = replace(p, n=p.n * extent)
+            p = p._replace(n=p.n * extent)
         elif len(batch) > 1 and batch[-2][1:] == (extent * x, extent * y, extent * z):
             batch[-2:] = [(batch[-2][0] * extent, x, y, z)]
             continue
@@ -178,7 +176,7 @@ def _batches(builder: Any, product: Product, pointers: list[Any]) -> None:
         ]
         if not inner and ahead:
             _prefetch(builder, product, pointers, index)
-        _batches(builder, replace(product, batch=tuple(inner)), moved)
+        _batches(builder, product._replace(batch=tuple(inner)), moved)
 
     repeat(builder, extent, once)
 
@@ -256,8 +254,7 @@ def blas_threads() -> int:
 # ---- BLAS ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Gemm:
+class Gemm(NamedTuple):
     """How BLAS is called. A side is (0 for a or 1 for b, transposed, leading dimension)."""
 
     m: int

@@ -9,15 +9,13 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from wengert.compile.plan.plan import Call
 from wengert.compile.program.operations import check
 
 
-@dataclass(frozen=True, slots=True)
-class Native:
+class Native(NamedTuple):
     """How statements of one function become machine code.
 
     `fits` tells whether a step can; `define(module, step, name)` gives the function, of this name,

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -51,8 +50,7 @@ DOT_TILE = 4
 """Rows of A that are multiplied so at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Matrices:
+class Matrices(NamedTuple):
     """c (+)= a @ b for one pair of matrices: extents m, k, n and strides in elements."""
 
     m: int
@@ -66,15 +64,14 @@ class Matrices:
 
     def swapped(self) -> Matrices:
         """The transposed product: c.T (+)= b.T @ a.T."""
-        return replace(self, m=self.n, n=self.m, a=self.b[::-1], b=self.a[::-1], c=self.c[::-1])
+        return self._replace(m=self.n, n=self.m, a=self.b[::-1], b=self.a[::-1], c=self.c[::-1])
 
 
-@dataclass(frozen=True, slots=True)
-class Registers:
+class Registers(NamedTuple):
     """What a machine has to compute with: the bytes of a vector register and their number."""
 
     bytes: int = 64
-    count: int = 32
+    number: int = 32
 
 
 def emit(builder: Any, product: Matrices, registers: Registers, pointers: Sequence[Any]) -> None:
@@ -243,8 +240,7 @@ def power_of_two(n: int) -> int:
 # ---- tiles --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
+class Tile(NamedTuple):
     """A block of the result: rows, vectors per row, and accumulators along k for each."""
 
     rows: int
@@ -257,12 +253,12 @@ def choose_tile(product: Matrices, lanes: int, registers: Registers) -> Tile:
     best, least = Tile(1, 1, 1), float("inf")
     across = -(-product.n // lanes)
     for vectors in range(1, min(across, 8) + 1):
-        most = (registers.count - 2 - vectors) // vectors if vectors > 1 else registers.count - 3
+        most = (registers.number - 2 - vectors) // vectors if vectors > 1 else registers.number - 3
         for rows in range(1, max(1, min(most, product.m)) + 1):
             chains = 1
             while rows * vectors * chains < LATENCY and 2 * chains <= product.k:
                 chains *= 2
-            if rows * vectors * chains + vectors + 1 > registers.count and rows > 1:
+            if rows * vectors * chains + vectors + 1 > registers.number and rows > 1:
                 continue
             time = _time(product, across, rows, vectors, chains)
             if time < least:
@@ -511,7 +507,7 @@ class _ProductWriter:
         size = even[0] if even else depth
 
         def block(first: Any, k: int) -> None:
-            self.product = replace(p, k=k, add=True)
+            self.product = p._replace(k=k, add=True)
             self._panels(a=v.at(a, (first, size * p.a[1])), b=v.at(b, (first, size * p.b[0])), c=c)
             self.product = p
 
@@ -525,7 +521,7 @@ class _ProductWriter:
         lanes = min(self.most, power_of_two(p.k))
         rows = -(-p.m // -(-p.m // DOT_TILE))  # as even as they can be
         for first in range(0, p.m, rows):
-            self.product = replace(p, m=min(rows, p.m - first))
+            self.product = p._replace(m=min(rows, p.m - first))
             self._dot_rows(v.at(a, (first, p.a[0])), b, v.at(c, (first, p.c[0])), lanes)
         self.product = p
 
@@ -541,7 +537,7 @@ class _ProductWriter:
 
     def _group(self, lanes: int) -> int:
         """How many columns at once: a power of two that leaves the registers room."""
-        room = (self.registers.count - self.product.m - 1) // self.product.m
+        room = (self.registers.number - self.product.m - 1) // self.product.m
         group = power_of_two(max(1, room // 2 + 1))
         return min(lanes, group, power_of_two(self.product.n))
 

@@ -8,8 +8,7 @@ signed unless it is said otherwise. NumPy's elementwise functions are said in th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
@@ -22,8 +21,7 @@ INT1 = ir.IntType(1)
 INT32 = ir.IntType(32)
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     """A binary floating-point format: sign, exponent, and `digits` stored bits of fraction."""
 
     bits: int

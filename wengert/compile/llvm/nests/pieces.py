@@ -280,7 +280,7 @@ class _Draft:
         return len(self.kernel.buffers) + len(self.scratch) - 1
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Writer:
     """Operations of a new kernel: copies of those of a `whole` one, and others.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,8 +51,7 @@ STRIP = 128
 """Bytes of a row that are worked on at once, as `_jam` has it; shorter rows need no bands."""
 
 
-@dataclass(frozen=True, slots=True)
-class Nest:
+class Nest(NamedTuple):
     """A kernel in the form that code is generated from.
 
     `vector` is the loop taken in vectors, the last of the outer ones or the last of all (-1: none),

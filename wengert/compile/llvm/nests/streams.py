@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from wengert.compile.llvm.nests.schedule import Nest, Phase, arguments
 from wengert.compile.plan.kernel import Apply, Const, Index, Load, Operation, Reduce
@@ -22,8 +23,7 @@ LONG = 1 << 9
 """Bytes from which on a row is passed over once: shorter ones are not worth the code."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(NamedTuple):
     """Two passes that may be one.
 
     `maximum` is the reduction of the first, `shifts` what is subtracted in the exponents of the

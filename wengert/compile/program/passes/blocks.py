@@ -15,8 +15,7 @@ Sums are taken in another order; those of narrow floats are kept in float64 mean
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,8 +68,7 @@ def in_blocks(program: Program) -> Program | None:
     return None
 
 
-@dataclass(frozen=True)
-class _End:
+class _End(NamedTuple):
     """Where rows come together: in a sum over them, or in the rows of a small result.
 
     `rows` are those that it needs. A sum is combined by a function, other results by none.
@@ -81,7 +79,7 @@ class _End:
     combine: Any = None
 
     @property
-    def count(self) -> int:
+    def extent(self) -> int:
         x, axis = self.rows[0]
         return x.shape[axis]
 
@@ -155,7 +153,7 @@ class _Region:
         self.program, self.number = context.program, context.number
         self.made, self.users = context.made, context.users
         self.results = set(self.program.results)
-        self.count = first.count
+        self.count = first.extent
         self.needed: dict[Rows, Statement | None] = {}
         self.whole: set[Value] = set()
         self.sums: list[_End] = []
@@ -171,7 +169,7 @@ class _Region:
 
     def _join(self, end: _End) -> None:
         """Have another end of the same rows, if the loop needs no result of its own whole."""
-        if end.count == self.count and all(end.statement is not s.statement for s in self.sums):
+        if end.extent == self.count and all(end.statement is not s.statement for s in self.sums):
             needed, _ = self._needed_for(end.rows)
             shares = any(v.nbytes >= LARGE and (v, a) in self.needed for v, a in needed)
             if shares:
