@@ -12,8 +12,11 @@ import weakref
 import numpy as np
 import pytest
 
+import wengert as wg
+
 llvm = pytest.importorskip("llvmlite.ir")
 
+from wengert.compile.llvm.machine import functions  # noqa: E402
 from wengert.compile.llvm.machine import host as machine  # noqa: E402
 from wengert.history import cache  # noqa: E402
 
@@ -48,6 +51,35 @@ def compiled(module):
 
 def test_vectors_have_a_width_of_the_host():
     assert machine.vector_bytes() in (16, 32, 64)
+
+
+def test_the_text_of_a_module_is_what_llvmlite_writes(monkeypatch):
+    written, modules = machine._written, []
+
+    def words(text):
+        lines = (" ".join(line.split()) for line in text.splitlines())
+        return [line.replace('"', "") if line.endswith(":") else line for line in lines]
+
+    def compared(module):
+        ours = written(module)
+        with monkeypatch.context() as patch:
+            patch.setattr(functions.Function, "descr_body", llvm.Function.descr_body)
+            assert words(ours[0]) == words(str(module))
+        modules.append(module)
+        return ours
+
+    monkeypatch.setattr(machine, "_written", compared)
+    monkeypatch.setenv("WENGERT_CACHE", "")
+    x, y = wg.randn(40, 24), wg.randn(24, 50)
+
+    @wg.compile
+    def step(x, y):
+        z = (x @ y).softmax(1).log() + wg.where(x[:, :1] > 0, 0.25, x[:, 1:2].tanh())
+        return z.sort(1).values, z.cumsum(0), z.int() % 3, z.argmax(1), z.exp().sum(), x.pow(1.5)
+
+    for _ in range(3):
+        step(x, y)
+    assert modules
 
 
 def test_threads_that_write_their_first_texts_find_the_whole_table_of_characters():

@@ -18,6 +18,7 @@ from llvmlite import ir
 
 from wengert.compile.call.entry.layouts import DATA
 from wengert.compile.call.executable import aligned, executable
+from wengert.compile.llvm.machine import functions
 from wengert.compile.llvm.machine.control import counting
 from wengert.compile.llvm.machine.host import compile_text
 from wengert.compile.llvm.machine.values import I32, I64, POINTER, VOID
@@ -183,7 +184,7 @@ def driver(count: int) -> Any:
 
     def write() -> ir.Module:
         module = ir.Module("blocks")
-        function = ir.Function(module, ir.FunctionType(VOID, [I64] * (4 + count)), "drive")
+        function = functions.Function(module, ir.FunctionType(VOID, [I64] * (4 + count)), "drive")
         build = ir.IRBuilder(function.append_basic_block())
         facts, starts, blocks, arena, *arrays = function.args
 

@@ -14,6 +14,7 @@ from llvmlite import ir
 
 from wengert.compile.call.entry import layouts as at
 from wengert.compile.call.entry.words import RECORD, Field, Form, Head, Phase
+from wengert.compile.llvm.machine import functions
 from wengert.compile.llvm.machine.control import loop
 
 WORD = ir.IntType(64)
@@ -76,7 +77,7 @@ class Writer:
     ) -> None:
         self.module = module
         self.offsets: Any = offsets
-        self.function = ir.Function(module, ir.FunctionType(returns, args), name)
+        self.function = functions.Function(module, ir.FunctionType(returns, args), name)
         self.function.attributes.add("nounwind")
         self.build = ir.IRBuilder(self.function.append_basic_block("start"))
 

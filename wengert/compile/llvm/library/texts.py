@@ -19,6 +19,7 @@ from llvmlite import ir
 
 from wengert.compile.llvm.elementary.casts import cast, nonzero
 from wengert.compile.llvm.elementary.scalars import apply
+from wengert.compile.llvm.machine import functions
 from wengert.compile.llvm.machine.values import BYTE, I64, POINTER, B, element, number, stored
 from wengert.dispatch import Function
 
@@ -145,7 +146,7 @@ def define(
     stride is the size of an element: LLVM makes vectors of no others.
     """
     types = [POINTER if isinstance(k, np.dtype) else element(CLASSES[k]) for k in kinds]
-    code = ir.Function(module, ir.FunctionType(I64, types), "loops")
+    code = functions.Function(module, ir.FunctionType(I64, types), "loops")
     code.attributes.add("nounwind")
     entry = ir.IRBuilder(code.append_basic_block("entry"))
     b = ir.IRBuilder(code.append_basic_block("body"))

@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from llvmlite import ir
+
+from wengert.compile.llvm.machine.text import body_of
+
+
+class Function(ir.Function):  # type: ignore[misc]
+    """A function that is named and written in less time than llvmlite takes."""
+
+    def __init__(self, module: ir.Module, kind: ir.FunctionType, name: str) -> None:
+        super().__init__(module, kind, name)
+        self.scope: Any = _Names(vars(self)["scope"])
+
+    def descr_body(self, buf: list[str]) -> None:
+        buf.append(body_of(self))
+
+
+class _Names:
+    """The names in a function: what is given none gets a number, of which there is no other."""
+
+    def __init__(self, scope: Any) -> None:
+        self.scope = scope
+        self.numbers = itertools.count()
+
+    def register(self, name: str, deduplicate: bool = False) -> str:
+        return self.scope.register(name, deduplicate) if name else str(next(self.numbers))
 
 
 def internal(
     module: ir.Module, name: str, result: ir.Type, arguments: Sequence[ir.Type], *attributes: str
 ) -> tuple[ir.Function, ir.IRBuilder]:
     """A function that only its module calls, and what writes it. No exceptions pass through it."""
-    function = ir.Function(module, ir.FunctionType(result, arguments), name)
+    function = Function(module, ir.FunctionType(result, arguments), name)
     function.linkage = "internal"
     for attribute in ("nounwind", *attributes):
         function.attributes.add(attribute)

@@ -11,6 +11,7 @@ from typing import Any
 from llvmlite import ir
 
 from wengert.compile.llvm.elementary.scalars import identity
+from wengert.compile.llvm.machine import functions
 from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.machine.lanes import Lanes
 from wengert.compile.llvm.machine.memory import PART, fence, offset
@@ -32,7 +33,7 @@ def define(module: ir.Module, kernel: Kernel, lanes_bytes: int = 64) -> ir.Funct
     if known is not None:
         return known
     kind = ir.FunctionType(ir.VoidType(), [POINTER] * len(kernel.buffers))
-    function = ir.Function(module, kind, name)
+    function = functions.Function(module, kind, name)
     try:
         _fill(function, kernel, lanes_bytes)
     except BaseException:  # what is not supported leaves nothing behind
