@@ -40,6 +40,23 @@ def plan_of(function: Callable[[Any], Any], x: Any = X) -> Plan:
     return asked.plans[-1]
 
 
+def test_a_kernel_is_told_once():
+    # The last one that was new was told each time that it came again: that was most of the text.
+    @wg.compile
+    def f(x: Any) -> Any:
+        for _ in range(5):
+            x = np.cumsum(np.tanh(x), axis=1)
+        return x
+
+    asked = Asked()
+    with backend.using(asked):
+        f(X)
+    text = description.told(asked.plans[-1])
+    kernels = [line for line in text.splitlines() if line.startswith("kernel ")]
+    assert text.count("\nloops ") == 5
+    assert len(kernels) == len(set(kernels)) < 5
+
+
 def code_of(plan: Plan) -> str:
     module = ir.Module("plan")
     body.define(module, plan)

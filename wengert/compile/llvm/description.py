@@ -45,8 +45,9 @@ def _plan(plan: Plan, kernels: dict[Kernel, int]) -> Iterator[str]:
 
 def _step(step: Step, kernels: dict[Kernel, int]) -> Iterator[str]:
     if isinstance(step, Loops):
-        number = kernels.setdefault(step.kernel, len(kernels))
-        if number == len(kernels) - 1:
+        count = len(kernels)
+        number = kernels.setdefault(step.kernel, count)
+        if number == count:
             yield f"kernel {step.kernel}"
         yield f"loops {number} {step.places}"
     elif isinstance(step, Multiply):

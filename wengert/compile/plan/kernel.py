@@ -9,8 +9,10 @@ Kernels are hashable, and equal ones are compiled once.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +21,29 @@ LINE = 64
 """Bytes that memory and caches exchange at a time, and of the widest vector."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Told:
+    """Code is kept under what these tell, which is all of it. NumPy takes long to spell a dtype."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        parts = [_spelled(getattr(self, name)) for name in self.__slots__]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def _spelled(x: Any) -> str:
+    if isinstance(x, np.dtype):
+        return _spelled_dtype(x)
+    if type(x) is tuple:
+        return f"({', '.join(map(_spelled, x))})"
+    return repr(x)
+
+
+_spelled_dtype = functools.cache(repr)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Access(Told):
     """Where an element lies: offset + sum of (stride * loop index), in elements of the buffer.
 
     One stride per loop of the kernel; 0 for a loop along which the array is repeated. With
@@ -34,16 +57,16 @@ class Access:
     indices: tuple[tuple[int, int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+@dataclass(frozen=True, slots=True, repr=False)
+class Load(Told):
     """An element of a buffer."""
 
     access: Access
     dtype: np.dtype
 
 
-@dataclass(frozen=True, slots=True)
-class Const:
+@dataclass(frozen=True, slots=True, repr=False)
+class Const(Told):
     """A number. Zeros of both signs are two: equal kernels have the same code."""
 
     value: complex | float | int | bool
@@ -57,16 +80,16 @@ class Const:
         return hash((repr(self.value), self.dtype))
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+@dataclass(frozen=True, slots=True, repr=False)
+class Index(Told):
     """The loop index of one loop, as an int64."""
 
     loop: int
     dtype: np.dtype = INT64
 
 
-@dataclass(frozen=True, slots=True)
-class Apply:
+@dataclass(frozen=True, slots=True, repr=False)
+class Apply(Told):
     """A function of earlier operations' results, by NumPy's name: "add", "exp", "where", "astype".
 
     `args` are numbers of operations. Operands have one dtype (but for "where"'s condition and
@@ -78,8 +101,8 @@ class Apply:
     dtype: np.dtype
 
 
-@dataclass(frozen=True, slots=True)
-class Reduce:
+@dataclass(frozen=True, slots=True, repr=False)
+class Reduce(Told):
     """The reduction of an operation's result over a row: "add", "multiply", "maximum", "minimum",
     "logical_or", "logical_and", or "argmax"/"argmin" (dtype int64; the row must be one loop).
 
@@ -91,8 +114,8 @@ class Reduce:
     dtype: np.dtype
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+@dataclass(frozen=True, slots=True, repr=False)
+class Store(Told):
     """Write an operation's result.
 
     With `combine` ("add", "maximum", ...) the result is accumulated: the access has stride 0 along
@@ -114,8 +137,8 @@ class Store:
 Operation = Load | Const | Index | Apply | Reduce | Store
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+@dataclass(frozen=True, slots=True, repr=False)
+class Kernel(Told):
     """`stages` holds lists of operations, numbered consecutively through all stages.
 
     An operation may use any earlier one; a value computed per element in an earlier stage is kept
