@@ -1,5 +1,7 @@
 """Dtypes are NumPy's, and know what PyTorch's do."""
 
+import operator
+
 import numpy as np
 import pytest
 
@@ -152,3 +154,29 @@ def test_multiples_of_a_narrower_tensor_are_taken_in_the_wider_dtype(name):
         else:
             found.append(getattr(wide.clone(), name)(narrow[0], alpha=-0.01).numpy())
     np.testing.assert_allclose(*found, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name", ["bool", "uint8", "int8", "int64", "float16", "bfloat16", "float32"]
+)
+@pytest.mark.parametrize("number", [np.float64(3), np.float32(3), np.int64(3), np.int8(3)])
+def test_a_number_of_numpys_at_the_left_of_an_operator_is_what_it_is_at_the_right(number, name):
+    # It came by NumPy's function, and widened: np.float64(3) * x of int8 was of float64.
+    for op in (
+        operator.mul,
+        operator.add,
+        operator.truediv,
+        operator.pow,
+        operator.mod,
+        operator.lt,
+    ):
+        ours, theirs = (op(number, lib.ones(2, dtype=getattr(lib, name))) for lib in (wg, torch))
+        assert str(theirs.dtype) == f"torch.{ours.dtype}", op
+        assert ours.tolist() == theirs.tolist()
+
+
+def test_a_number_of_numpys_has_no_order_beside_complex_ones():
+    # np.float64(3) < z compared as NumPy does; z > np.float64(3) was refused.
+    for z in (wg.ones(2, dtype=wg.complex64), torch.ones(2, dtype=torch.complex64)):
+        with pytest.raises((TypeError, RuntimeError)):
+            operator.lt(np.float64(3), z)

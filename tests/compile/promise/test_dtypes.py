@@ -228,3 +228,14 @@ def test_half_precision_and_a_number_that_is_passed_are_half_precision(
         np.testing.assert_allclose(
             found.float().numpy(), expected.float().numpy(), rtol=2e-2, atol=2e-2
         )
+
+
+def test_a_number_of_numpys_that_changes_leaves_a_tensor_the_dtype_it_had_at_the_first_call():
+    # The first call multiplied as np.float64 does, and made int8 wider; a number that is
+    # fetched at each call multiplied as the tensor does.
+    by = np.float64(2)
+    function = lambda x: by * x
+    compiled = wg.compile(function)
+    for by in np.linspace(2, 3, 4):  # noqa: B007
+        x = wg.ones(3, dtype=wg.int8)
+        assert compiled(x).dtype is function(x).dtype is wg.float32

@@ -171,3 +171,10 @@ for _name, _function in BITS.items():
     setattr(Tensor, f"__{_name}__", comparison(_function))
     setattr(Tensor, f"__r{_name}__", comparison(_function, reflected=True))
 Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+REFLECTED = {
+    **{function: f"__r{name}__" for name, function in {**OPERATORS, **BITS}.items()},
+    **{np.equal: "__eq__", np.not_equal: "__ne__", np.less: "__gt__", np.less_equal: "__ge__"},
+    **{np.greater: "__lt__", np.greater_equal: "__le__"},
+}
+"""The method by which a tensor answers to an operator whose left operand it is not."""

@@ -27,6 +27,7 @@ from wengert.autograd.record import recorder
 from wengert.dispatch import as_array, each, signature, writes
 from wengert.errors import MissingRuleError
 from wengert.functions.joining import meshgrid
+from wengert.functions.methods.operators import REFLECTED
 from wengert.functions.numpy.arguments import described
 from wengert.functions.products import einsum, from_sublists
 from wengert.functions.shapes import diag
@@ -36,7 +37,7 @@ from wengert.rules import RULES
 from wengert.rules.elementwise import nan_to_num
 from wengert.rules.rule import Rule
 from wengert.rules.special import of_scipy
-from wengert.tensor import MEANINGS, NUMBERS, Tensor, carries, settle, wrap
+from wengert.tensor import MEANINGS, NUMBERS, Array, Tensor, carries, settle, wrap
 
 
 def meaning(function: Any) -> Callable[..., Any]:
@@ -52,7 +53,7 @@ def meaning(function: Any) -> Callable[..., Any]:
     elif own is not function:
         answer = own
     elif function in CONSTANT:
-        answer = functools.partial(_inside, function)
+        answer = _operated(function, functools.partial(_inside, function))
     else:
         return functools.partial(_without_rule, function)
     MEANINGS[function] = answer
@@ -93,6 +94,7 @@ def _recorded(rule: Rule) -> Callable[..., Any]:
     general = bound
     if _of_numpy(rule.function):
         general = described(rule.function, rule.arguments, bound)
+    general = _operated(rule.function, general)
 
     def elementwise(*args: Any, **kwargs: Any) -> Any:
         dtype = None
@@ -110,6 +112,25 @@ def _recorded(rule: Rule) -> Callable[..., Any]:
         return general(*args, **kwargs)
 
     return elementwise if rule.family == "elementwise" else general
+
+
+def _operated(function: Any, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of an operator: NumPy's numbers hand it `s * x`, which is what `x * s` is."""
+    if function not in REFLECTED:
+        return otherwise
+    method = getattr(Tensor, REFLECTED[function])
+
+    def operated(*args: Any, **kwargs: Any) -> Any:
+        x = args[1] if len(args) == 2 and not kwargs else None
+        if isinstance(x, Tensor) and not isinstance(x, Array) and _is_numpys_number(args[0]):
+            return method(x, args[0])
+        return otherwise(*args, **kwargs)
+
+    return operated
+
+
+def _is_numpys_number(x: Any) -> bool:
+    return isinstance(x, np.generic | np.ndarray) and not x.ndim
 
 
 def _of_numpy(function: Any) -> bool:
