@@ -235,7 +235,7 @@ class _PythonStep:
                     f"it returned {output.shape}. A compiled function needs shapes that depend on "
                     "the arguments' shapes only."
                 )
-            np.copyto(output, result, casting="unsafe")
+            np.copyto(output, result, casting="same_kind")
 
 
 def _is_opaque(statement: Statement) -> bool:

@@ -207,9 +207,14 @@ def _roots(p: Any) -> Any:
     return np.concatenate([roots, np.zeros_like(roots, shape=(zeros,))]) if zeros else roots
 
 
+def _coefficients(p: Any) -> Any:
+    p = as_array(p)
+    return np.astype(p, np.int64) if p.dtype.kind == "b" else p
+
+
 @composed(np.polyder)
 def _polyder(p: Any, m: int = 1) -> Any:
-    p = as_array(p)
+    p = _coefficients(p)
     for _ in range(m):
         n = p.shape[0] - 1
         p = p[:-1] * np.arange(n, 0, -1).astype(p.dtype) if n > 0 else np.zeros_like(p[:1])
@@ -218,7 +223,7 @@ def _polyder(p: Any, m: int = 1) -> Any:
 
 @composed(np.polyint)
 def _polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    p = as_array(p)
+    p = _coefficients(p)
     constants = np.broadcast_to(as_array(0.0 if k is None else k), (m,))
     for i in range(m):
         n = p.shape[0]

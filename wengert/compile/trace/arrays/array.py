@@ -57,7 +57,6 @@ from wengert.history.location import here, is_internal, line_of
 from wengert.history.node import tick
 from wengert.rules import indexing
 from wengert.rules.half import are_half, arrays_in, computed, keeps_numbers
-from wengert.rules.rule import RULES
 
 NUMBERS = frozenset({int, float, bool, complex})
 LISTED = 64
@@ -283,11 +282,10 @@ class Trace(Kind):
         return self._called(function, args, kwargs)
 
     def _called(self, function: Any, args: Any, kwargs: Any) -> Any:
-        if kwargs.get("axis") is not None:
-            check_axis(function, args, kwargs["axis"], is_users())
-        call, own = functools.partial(super().call, function), None
-        if function in COMPOSED and function not in RULES:
-            own = numpys_own(function, values_of(self, args), values_of(self, kwargs))
+        check_axis(function, args, kwargs)
+        call = functools.partial(super().call, function)
+        own = numpys_own(function, values_of(self, args), values_of(self, kwargs))
+        if function in COMPOSED:
             args, kwargs = widened(own, args), widened(own, kwargs)
         narrow = not keeps_numbers(function) and are_half((*args, *kwargs.values()))
         narrow = narrow and not (takes_elements(function) and become_wider(args))

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.program.program import Value, mapped
+from wengert.compile.trace.arrays.lines import is_users
+from wengert.dispatch import signature
 
 INSTEAD: dict[Any, str] = {
     np.nonzero: "np.where(condition, a, b)",
@@ -64,14 +66,17 @@ def is_shaped_by_numbers(function: Any, args: Any, kwargs: Any, results: Any) ->
     return [r.shape for r in results_of(results)[1]] != [r.shape for r in results_of(other)[1]]
 
 
-def check_axis(function: Any, args: Any, axis: Any, of_user: bool) -> None:
+def check_axis(function: Any, args: Any, kwargs: Any) -> None:
     """NumPy's own error, if one of its functions knows no such axis of a number.
 
-    A number as a tensor has an axis 0, as in PyTorch: `of_user` says that the call is the user's.
+    A number as a tensor has an axis 0, as in PyTorch, but not where the call is the user's.
     """
-    if not args or getattr(args[0], "shape", None) != () or function.__module__ != "numpy":
+    if not args or getattr(args[0], "shape", None) != ():
         return
-    if not of_user and axis in (0, -1):
+    if getattr(function, "__module__", None) != "numpy" or isinstance(function, np.ufunc):
+        return
+    axis = _axis_of(function, args, kwargs)
+    if not isinstance(axis, int | tuple) or (axis in (0, -1) and not is_users()):
         return
     try:
         function(np.zeros((), args[0].dtype), axis=axis)
@@ -79,3 +84,11 @@ def check_axis(function: Any, args: Any, axis: Any, of_user: bool) -> None:
         raise
     except Exception:  # it wants more than that
         return
+
+
+def _axis_of(function: Any, args: Any, kwargs: Any) -> Any:
+    if "axis" in kwargs or len(args) == 1:
+        return kwargs.get("axis")
+    names = signature(function)[0]
+    place = names.index("axis") if "axis" in names else len(args)
+    return args[place] if place < len(args) else None

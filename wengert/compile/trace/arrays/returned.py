@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.arrays.facts import COMPOSED
+from wengert.compile.program.program import Value
+from wengert.compile.trace.arrays.lines import is_users
 from wengert.compile.trace.arrays.numbers import number_of
 from wengert.compile.trace.arrays.opaque import counted, like, zeros
-from wengert.dispatch import each
+from wengert.dispatch import each, supposed
+from wengert.history import modes
+from wengert.rules import RULES
 
 
 def is_traced(x: Any) -> bool:
@@ -68,14 +73,17 @@ def returned(function: Any, args: Any, result: Any) -> Any:
 
 
 def numpys_own(function: Any, args: Any, kwargs: Any) -> Any:
-    """What NumPy's own function makes of zeros; None where it takes none, and of matrices, of which
-    that would be as long a computation.
+    """What NumPy's own function makes of zeros, where something else stands for it; None where it
+    takes none. Of matrices that would be as long a computation: theirs are small ones.
     """
-    if getattr(function, "__module__", None) != "numpy":
+    module, few = getattr(function, "__module__", None), False
+    if module == "numpy.linalg":
+        few = is_users() or modes.current().numpy_code
+    if not few and (module != "numpy" or function not in COMPOSED or function in RULES):
         return None
-    for numbers in zeros, counted:
+    for numbers in (zeros, counted) if few else (counted, zeros):
         try:
-            return like(function, args, kwargs, numbers)
+            return like(function, args, kwargs, _of_few(numbers) if few else numbers)
         except TypeError:  # of these dtypes
             raise
         except Exception:  # of these numbers, which are not those of a call
@@ -83,13 +91,22 @@ def numpys_own(function: Any, args: Any, kwargs: Any) -> Any:
     return None
 
 
+def _of_few(stand_in: Any) -> Any:
+    """The same of fewer numbers: classes and dtypes do not depend on how many there are."""
+
+    def smaller(value: Value) -> Any:
+        return stand_in(Value(tuple(min(n, 4) for n in value.shape), value.dtype))
+
+    return smaller
+
+
 def widened(given: Any, args: Any) -> Any:
     """The arguments of a composition, as wide as what NumPy `given` of them is: it computes so."""
     results = given if isinstance(given, (tuple, list)) else (given,)
-    wide = [x.dtype for x in results if getattr(x, "dtype", np.dtype(bool)).kind in "fc"]
-    floats: list[bool] = []
-    each(lambda x: floats.append(_is_float(x)), args)
-    meant = "fc" if any(floats) else "iu"  # ints beside floats are places, and counts
+    kinds = set[str]()
+    each(lambda x: kinds.add(_kind(x)), args)
+    meant = "fc" if kinds & {"f", "c"} else "iu"  # ints beside floats are places, and counts
+    wide = [x.dtype for x in results if _kind(x) in ("f", "c")]
     if not wide:
         return args
     dtype = np.empty(0, np.result_type(*wide)).real.dtype
@@ -97,14 +114,14 @@ def widened(given: Any, args: Any) -> Any:
     def change(x: Any) -> Any:
         if not is_traced(x) or x.weak or x.dtype.kind not in meant:
             return x
-        wider = np.result_type(x.dtype, dtype)
-        return x if wider == x.dtype else x.astype(wider)
+        target = np.result_type(x.dtype, dtype)
+        return x if target == x.dtype else x.astype(target)
 
     return each(change, args)
 
 
-def _is_float(x: Any) -> bool:
-    return isinstance(x, float) or getattr(x, "dtype", np.dtype(bool)).kind in "fc"
+def _kind(x: Any) -> str:
+    return "f" if isinstance(x, float) else getattr(getattr(x, "dtype", None), "kind", "")
 
 
 def as_numpys(y: Any, given: Any) -> Any:
@@ -116,12 +133,16 @@ def _of_classes(y: Any, given: Any) -> Any:
     if isinstance(given, (tuple, list)) and isinstance(y, (tuple, list)) and len(y) == len(given):
         parts = map(_of_classes, y, given)
         return type(given)(*parts) if hasattr(given, "_fields") else type(given)(parts)
-    if not is_traced(y) or y.weak or not isinstance(given, np.ndarray | np.generic):
+    if isinstance(given, np.generic) and type(y) in (int, float):
+        return given.dtype.type(y)
+    if not is_traced(y) or not isinstance(given, np.ndarray | np.generic):
         return y
     single = not y.shape and isinstance(given, np.generic)
-    # Of zeros it may be simpler: roots that are complex are real there.
-    loses = y.dtype.kind == "c" and given.dtype.kind != "c"
-    if y.dtype != given.dtype and dtypes.is_number(given.dtype) and not loses:
-        y = y.astype(given.dtype)
+    dtype = given.dtype
+    if y.dtype.kind == "c" and dtype.kind != "c":  # roots that are complex are real of zeros
+        dtype = np.result_type(dtype, np.complex64)
+        supposed((y.imag != 0).any())
+    if (y.dtype != dtype or y.weak) and dtypes.is_number(dtype):
+        y = y.astype(dtype)
     y.single = single
     return y

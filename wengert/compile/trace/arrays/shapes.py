@@ -416,6 +416,8 @@ def _clip(
         least, greatest = range_of(a.dtype)
         low = None if type(low) is int and low < least else low
         high = None if type(high) is int and high > greatest else high
+    if a.dtype.kind == "b":  # beside a number of Python's alone it would become an int
+        a = a.astype(np.result_type(a, *(x for x in (low, high) if x is not None)))
     a = a.copy() if low is None else np.maximum(a, low)
     return a if high is None else np.minimum(a, high)
 
@@ -429,10 +431,11 @@ def _astype(trace: Trace, x: Any, dtype: Any) -> Any:
 
 @Trace.means(np.round, np.around)
 def _round(trace: Trace, a: Any, decimals: int = 0) -> Any:
-    if decimals == 0:
+    if decimals == 0 or (decimals > 0 and a.dtype.kind in "iu"):
         return np.rint(a) if a.dtype.kind in "fc" else a.copy()
     scale = 10.0 ** abs(decimals)
-    return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
+    y = np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
+    return y.astype(a.dtype) if a.dtype.kind in "iu" else y
 
 
 @Trace.means(np.count_nonzero)
