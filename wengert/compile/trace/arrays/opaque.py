@@ -71,9 +71,9 @@ def check_axis(function: Any, args: Any, kwargs: Any) -> None:
 
     A number as a tensor has an axis 0, as in PyTorch, but not where the call is the user's.
     """
-    if not args or getattr(args[0], "shape", None) != ():
+    if isinstance(function, np.ufunc) or getattr(function, "__module__", None) != "numpy":
         return
-    if getattr(function, "__module__", None) != "numpy" or isinstance(function, np.ufunc):
+    if not args or getattr(args[0], "shape", None) != ():
         return
     axis = _axis_of(function, args, kwargs)
     if not isinstance(axis, int | tuple) or (axis in (0, -1) and not is_users()):
