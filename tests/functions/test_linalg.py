@@ -441,6 +441,7 @@ BATCHED = {
 MANY = np.stack([P, P + np.eye(3), 2 * P])
 
 
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
 @pytest.mark.parametrize("name", BATCHED)
 def test_vmap_gives_what_a_loop_gives(name):
     call = BATCHED[name]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
@@ -126,3 +127,11 @@ def test_an_argument_of_a_class_has_the_operators_of_that(name: str, taken: str)
         return [str(told_or_raised(f, numbers(1, 2, 3), m.O)) for _ in range(3)]
 
     same_if_not_refused(story)
+
+
+def test_an_argument_of_another_byte_order_makes_tensors_of_the_machines() -> None:
+    # A tensor of such an argument was of that byte order.
+    swapped = np.array([1.0, 2.0], np.dtype(float).newbyteorder())
+    made = wg.compile(lambda x: wg.as_tensor(x))(swapped)
+    assert made.dtype is wg.float64
+    assert made.tolist() == [1, 2]

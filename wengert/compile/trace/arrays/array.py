@@ -44,6 +44,7 @@ from wengert.compile.trace.arrays.operands import BITWISE, common_shape, in_arit
 from wengert.compile.trace.arrays.returned import (
     as_numpys,
     become_wider,
+    is_said_by_numpy,
     numpys_own,
     returned,
     widened,
@@ -283,9 +284,10 @@ class Trace(Kind):
 
     def _called(self, function: Any, args: Any, kwargs: Any) -> Any:
         check_axis(function, args, kwargs)
-        call = functools.partial(super().call, function)
-        own = numpys_own(function, values_of(self, args), values_of(self, kwargs))
-        if function in COMPOSED:
+        call, own = functools.partial(super().call, function), None
+        if is_said_by_numpy(function):
+            own = numpys_own(function, values_of(self, args), values_of(self, kwargs))
+        if own is not None and function in COMPOSED:
             args, kwargs = widened(own, args), widened(own, kwargs)
         narrow = not keeps_numbers(function) and are_half((*args, *kwargs.values()))
         narrow = narrow and not (takes_elements(function) and become_wider(args))

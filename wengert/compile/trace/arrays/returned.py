@@ -22,12 +22,12 @@ def is_traced(x: Any) -> bool:
 
 
 def has_numpys_operators(array: np.ndarray[Any, Any]) -> bool:
-    """Whether what comes of an array is what its numbers say: it is NumPy's own, or of a class that
-    makes such arrays, as maps of files do.
+    """Whether what comes of an array is what its numbers say: they are of the machine's byte order,
+    and it is NumPy's own, or of a class that makes such arrays, as maps of files do.
     """
     kind = type(array)
     if kind is np.ndarray:
-        return True
+        return array.dtype.isnative
     if any(getattr(kind, name) is not getattr(np.ndarray, name) for name in _OPERATING):
         return False
     try:
@@ -72,18 +72,24 @@ def returned(function: Any, args: Any, result: Any) -> Any:
     return result
 
 
-def numpys_own(function: Any, args: Any, kwargs: Any) -> Any:
-    """What NumPy's own function makes of zeros, where something else stands for it; None where it
-    takes none. Of matrices that would be as long a computation: theirs are small ones.
+def is_said_by_numpy(function: Any) -> bool:
+    """Whether NumPy is asked what its function makes: something else is composed in its place, or
+    it is one of linear algebra in code for arrays.
     """
-    module, few = getattr(function, "__module__", None), False
+    module = getattr(function, "__module__", None)
     if module == "numpy.linalg":
-        few = is_users() or modes.current().numpy_code
-    if not few and (module != "numpy" or function not in COMPOSED or function in RULES):
-        return None
-    for numbers in (zeros, counted) if few else (counted, zeros):
+        return is_users() or modes.current().numpy_code
+    return module == "numpy" and function in COMPOSED and function not in RULES
+
+
+def numpys_own(function: Any, args: Any, kwargs: Any) -> Any:
+    """What NumPy's own function makes of zeros; None where it takes none. Of matrices that would be
+    as long a computation: theirs are small ones.
+    """
+    few = function.__module__ == "numpy.linalg"
+    for numbers in (_of_few(zeros), _of_few(counted)) if few else (counted, zeros):
         try:
-            return like(function, args, kwargs, _of_few(numbers) if few else numbers)
+            return like(function, args, kwargs, numbers)
         except TypeError:  # of these dtypes
             raise
         except Exception:  # of these numbers, which are not those of a call
