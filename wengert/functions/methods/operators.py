@@ -174,7 +174,11 @@ Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 REFLECTED = {
     **{function: f"__r{name}__" for name, function in {**OPERATORS, **BITS}.items()},
-    **{np.equal: "__eq__", np.not_equal: "__ne__", np.less: "__gt__", np.less_equal: "__ge__"},
-    **{np.greater: "__lt__", np.greater_equal: "__le__"},
+    np.equal: "__eq__",
+    np.not_equal: "__ne__",
+    np.less: "__gt__",
+    np.less_equal: "__ge__",
+    np.greater: "__lt__",
+    np.greater_equal: "__le__",
 }
 """The method by which a tensor answers to an operator whose left operand it is not."""
