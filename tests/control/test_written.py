@@ -64,7 +64,7 @@ def an_attribute(x, w):
 def an_attribute_from_outside(x, w):
     cell.h, cell.outs, cell.calls = x[0], [], 0
     for row in x:
-        cell.outs.append(cell(row, w))
+        cell.outs.append(2 * cell(row, w))
         cell.calls += 1
     return np.stack(cell.outs) * cell.calls
 
@@ -317,23 +317,18 @@ def test_a_network_that_keeps_its_state_is_trained_by_one_loop():
     assert len(compiled.program.statements) < 60
 
 
-@pytest.mark.xfail(strict=True, raises=MemoryError, reason="no budget does with less than is free")
-@pytest.mark.parametrize("f", [the_last_of_a_list, an_attribute])
-def test_the_derivative_of_a_plain_sum_runs_again_within_a_budget(f):
-    slope = wg.grad(lambda x, w: f(x, w).sum())
-    free = wg.compile(slope)
-    known = free(x, w)
-    tight = wg.compile(slope, memory=free.explain().arena - 8)
-    assert np.allclose(tight(x, w), known)
-
-
 @pytest.mark.parametrize(
-    "f", [the_last_of_a_list, a_list_by_numbers, an_attribute, an_attribute_from_outside]
-)
-def test_what_derivatives_run_again_keeps_and_changes_nothing(f):
+    ("f", "power"),
+    [
+        (the_last_of_a_list, 2), (a_list_by_numbers, 2), (an_attribute, 2), (the_last_of_a_list, 1),
+        (an_attribute, 1), (an_attribute_from_outside, 1),
+    ],
+)  # fmt: skip
+def test_what_derivatives_run_again_keeps_and_changes_nothing(f, power):
     # It kept the frame, and so tensors of a trace that was over; and it put back what the loop
-    # had written, as before the loop.
-    slope = wg.grad(lambda x, w: (f(x, w) ** 2).sum())
+    # had written, as before the loop. Of a plain sum results that nobody read, and cotangents of
+    # one number, lay in memory all the time, so that no budget did with less.
+    slope = wg.grad(lambda x, w: (f(x, w) ** power).sum())
     free = wg.compile(slope)
     known = free(x, w), cell.h
     tight = wg.compile(slope, memory=free.explain().arena - 8)

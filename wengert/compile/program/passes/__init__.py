@@ -4,8 +4,9 @@ Each file holds one subject: rules and a function that applies them alone. `clea
 
 Begin with `rewrite.py`: a rule looks at one statement and says what replaces it; `algebra.py` has
 the shortest. What looks at a whole program is a function of its own: `common.py` (computed once),
-`dead.py` (never needed), `twins.py` (loops that run once), `included.py` (loops that are parts of
-others), `columns.py`, `joins.py`, `zeros.py`, `chosen.py`, `blocks.py`, `members.py`, `copies.py`,
+`dead.py` (never needed), `unread.py` (never needed of loops and choices), `rows.py` (that are all
+one), `twins.py` (loops that run once), `included.py` (loops that are parts of others),
+`columns.py`, `joins.py`, `zeros.py`, `chosen.py`, `blocks.py`, `members.py`, `copies.py`,
 `waits.py` and `checks.py`.
 
 To add a rule, write it where its subject is, with its algebra as a comment above it: it holds for
@@ -36,7 +37,9 @@ from wengert.compile.program.passes.copies import copies
 from wengert.compile.program.passes.dead import dead
 from wengert.compile.program.passes.joins import part_by_part
 from wengert.compile.program.passes.rewrite import Rules, rewrite
+from wengert.compile.program.passes.rows import rows
 from wengert.compile.program.passes.twins import twins
+from wengert.compile.program.passes.unread import unread
 from wengert.compile.program.passes.waits import waits
 from wengert.compile.program.passes.zeros import blocks_of_products
 from wengert.compile.program.program import Program
@@ -65,11 +68,15 @@ def clean(program: Program) -> Program:
     _cleaned(program)
     if twins(program):
         check(program)
+    if unread(program):
+        check(program)
     return program
 
 
 def _cleaned(program: Program) -> None:
     _run(program, dead, merged, fold.uniform, _walk, dead, _walk, dead)
+    if rows(program):
+        _run(program, dead)
     for s in program.statements:
         for body in bodies(s):
             _cleaned(body)
@@ -81,6 +88,8 @@ def finish(program: Program) -> Program:
 
     It comes last, when a program is cut in two: what one part saves for the other stays whole.
     """
+    if unread(program):
+        check(program)
     if rows_chosen(program):
         check(program)
     if products.in_loops(program):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from wengert.compile.program.operations import check, full
 from wengert.compile.program.program import Program, Statement, Value
 
@@ -9,18 +11,31 @@ from wengert.compile.program.program import Program, Statement, Value
 def dead(program: Program) -> Program:
     """Remove what no result needs; the program is changed in place."""
     program.updates = {k: value for k, value in program.updates.items() if k is not value}
+    program.statements, needed = left(program, program.results)
+    program.constants = {v: a for v, a in program.constants.items() if v in needed}
+    return program
+
+
+def left(
+    program: Program,
+    results: Iterable[Value],
+    narrowed: Callable[[Statement, set[Value]], Statement] = lambda s, needed: s,
+) -> tuple[list[Statement], set[Value]]:
+    """The statements of a program that act, or that results need, and all that is needed.
+
+    `narrowed` is what is left of a statement, of whose results only some are needed.
+    """
     makers = {v: s for s in program.statements for v in s.outputs}
-    needed: set[Value] = set(program.results)
+    needed: set[Value] = set(results)
     kept = []
     for s in reversed(program.statements):
         acts = s.acts and not (s.function is check and _holds(makers.get(s.args[0])))
         if acts or any(value in needed for value in s.outputs):
+            s = narrowed(s, needed)
             needed.update(s.inputs)
             kept.append(s)
     kept.reverse()
-    program.statements = kept
-    program.constants = {v: a for v, a in program.constants.items() if v in needed}
-    return program
+    return kept, needed
 
 
 def _holds(condition: Statement | None) -> bool:

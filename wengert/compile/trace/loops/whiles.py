@@ -114,14 +114,16 @@ class Chained(BodyNode):
         pulled: dict[Sweep, list[Any]] = {}
         for sweep in reversed(self.chain):
             loop = sweep.loop
-            if sweep is self.chain[-1]:
-                begun = [started(loop, k, gs[k], recorded) for k in loop.alive]
-            elif any((sweep, k) in hidden for k in loop.alive):
-                begun = [started(loop, k, None, recorded) for k in loop.alive]
-            else:
+            ends = gs if sweep is self.chain[-1] else [None] * len(loop.news)
+            given = [k for k in loop.alive if ends[k] is not None or (sweep, k) in hidden]
+            fed = loop.fed(given)
+            if not fed:
                 pulled[sweep] = [None] * len(sweep.edges())
                 continue
-            pulled[sweep] = _pulled(chain, sweep, self.count, begun, hidden, recorded)
+            begun = [started(loop, k, ends[k], recorded) for k in fed]
+            after = _pulled(chain, sweep, self.count, fed, begun, hidden, recorded)
+            by_number = dict(zip(fed, after, strict=False))
+            pulled[sweep] = [*map(by_number.get, loop.alive), *after[len(fed) :]]
         return [g for sweep in self.chain for g in pulled[sweep]]
 
     def inner(self) -> list[Any]:
@@ -204,20 +206,22 @@ def _pulled(
     chain: list[Sweep],
     sweep: Sweep,
     count: Value,
+    fed: list[int],
     inits: list[Any],
     hidden: dict[tuple[Sweep, int], list[Any]],
     recorded: bool,
 ) -> list[Any]:
-    """Add the loop that goes through `sweep` in the other direction: the cotangents of its edges.
+    """Add the loop that goes through `sweep` in the other direction: the cotangents of those parts
+    of the initial state that are `fed`, and of what else it depends on.
 
     In the body of each such loop the states before that it reads get cotangents, too. They are
     `hidden`: those of a state are added to the state's own, once its loop is gone through.
     """
     loop = sweep.loop
     trace = loop.scope.trace
-    places = [*map(loop.place, loop.alive), *(p for p, _ in loop.targets)]
+    places = [*map(loop.place, fed), *(p for p, _ in loop.targets)]
     places += [one.loop.place(k) for one, k in sweep.reads]
-    n, m = len(loop.alive), len(loop.alive) + len(loop.targets)
+    n, m = len(fed), len(fed) + len(loop.targets)
 
     def run(layers: list[Layers]) -> Any:
         starts = apart(trace, inits, layers)
@@ -225,10 +229,10 @@ def _pulled(
         with scope:
             own = Recorded(scope, Entry(), True)
             state = together([inside(trace, scope.carries, x, own) for x in starts], layers)
-            roots = list(zip([loop.news[k] for k in loop.alive], state, strict=True))
+            roots = list(zip([loop.news[k] for k in fed], state, strict=True))
             pulled = swept(roots, places, recorded)
             totals = []
-            for k, g, like in zip(loop.alive, pulled, state, strict=False):
+            for k, g, like in zip(fed, pulled, state, strict=False):
                 for h in hidden.get((sweep, k), ()):
                     g = engine.add(g, h)
                 totals.append(total(g, None, like))
