@@ -13,7 +13,7 @@ from wengert.compile.llvm.machine import host as machine
 from wengert.compile.llvm.nests import traffic
 from wengert.compile.llvm.nests.phases import Phases
 from wengert.compile.llvm.nests.schedule import arrange
-from wengert.compile.llvm.nests.traffic import LONG, PAST_CACHES, past_caches
+from wengert.compile.llvm.nests.traffic import LONG, PAST_CACHES, from_afar, past_caches
 from wengert.compile.plan.kernel import Access, Apply, Const, Kernel, Load, Operation, Reduce, Store
 
 F4, F8, BOOL = np.dtype("f4"), np.dtype("f8"), np.dtype(bool)
@@ -172,3 +172,22 @@ def test_smaller_arrays_are_written_through_the_caches() -> None:
     count = PAST_CACHES // 4
     for n in (count - 1, count):
         assert bool(past_caches(arrange(scaled(1, n, n), 64))) == (n == count)
+
+
+def test_two_rows_are_not_fetched_ahead_of_little_work_that_writes_past_the_caches() -> None:
+    # What was fetched kept the writes waiting: x + y of 40 MB each took a fifth longer.
+    n = PAST_CACHES // 4
+
+    def fetched(rows: int, function: str, count: int = n) -> int:
+        ops: list[Operation] = [Load(Access(row, (1,)), F4) for row in range(rows)]
+        ops += [Apply(function, (row,), F4) for row in range(rows)]
+        for row in range(1, rows):
+            ops.append(Apply("add", (len(ops) - 1 if row > 1 else rows, rows + row), F4))
+        stage = (*ops, Store(Access(rows, (1,)), len(ops) - 1))
+        nest = arrange(Kernel((count,), 1, (stage,), (F4,) * (rows + 1), (rows,)), 64)
+        return len(from_afar(nest, past=past_caches(nest)))
+
+    assert fetched(2, "negative") == fetched(3, "negative") == 0
+    assert fetched(1, "negative") == 1
+    assert fetched(2, "exp") == 2
+    assert fetched(2, "negative", n - 1) == 2  # which goes through the caches

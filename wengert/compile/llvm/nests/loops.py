@@ -116,7 +116,7 @@ class NestWriter:
         self.tiles: dict[int, V] = {}  # by load: where a transposed square lies
         self.falling = falling(nest.operations)
         self.past = past  # stores that are not to be kept in the caches
-        self.far = from_afar(nest, parts)
+        self.far = from_afar(nest, parts, past)
         self.copies: dict[int, Copies] = {}  # by buffer: of the places that are added to
         self.tables: dict[int, Table] = {}  # by load: what it takes elements out of
         self.windows = neighbours(nest, self.plan.level)
