@@ -2,31 +2,37 @@
 
 Steps are walked in order. A buffer takes the smallest free block that it fits in when it is first
 written, and frees it after its last reader. A kernel may write over an array that it is the last to
-read, where both are walked in step.
+read, where both are walked in step; a loop, over what its state begins with. What is written over
+by a result lies in the memory of that from the start, if it is large.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from wengert.compile.plan.kernel import LINE, Kernel
 from wengert.compile.plan.plan import Call, Layout, Loops, Multiply, Place, Plan, Step
 from wengert.compile.plan.strides import Buffer, Strided
 from wengert.compile.plan.terms import Built, Touch
+from wengert.compile.program.bodies import Repeat, Until
 from wengert.compile.program.program import Statement, Value
+
+LARGE = 1 << 16
+"""Bytes that no nearest cache holds. Outputs do not begin with a line of it, as the arena does."""
 
 
 @dataclass(slots=True)
 class Draft:
     """A step whose arrays have no places yet: all buffers that it touches, for a kernel also how,
-    and what makes the step when they have."""
+    for a loop what its states begin with, and what makes the step when they have."""
 
     buffers: list[Buffer]
     step: Callable[[], Step]
     built: Built | None = None
+    begins: dict[Buffer, Buffer] = field(default_factory=dict)
 
     @staticmethod
     def kernel(built: Built, statements: list[Statement]) -> Draft:
@@ -50,7 +56,14 @@ class Draft:
             read = {v: _layout(a) for v, a in inputs.items()}
             return Call(s, read, tuple(map(_layout, outs)), bodies)
 
-        return Draft([a.buffer for a in (*inputs.values(), *outs)], step)
+        buffers = [a.buffer for a in inputs.values()]
+        carries = s.function.carries if isinstance(s.function, Repeat | Until) else 0
+        begins = {
+            out.buffer: inputs[x].buffer
+            for x, out in zip(s.args[:carries], outs, strict=False)
+            if type(x) is Value and s.args.count(x) == buffers.count(inputs[x].buffer) == 1
+        }
+        return Draft([*buffers, *(a.buffer for a in outs)], step, begins=begins)
 
 
 def _place(buffer: Buffer) -> Place:
@@ -66,10 +79,11 @@ def _layout(a: Strided) -> Layout:
 
 @dataclass(slots=True)
 class Arena:
-    """Blocks of free memory below `size`, as (offset, length) in order."""
+    """Blocks of free memory below `size`, as (offset, length) in order; what the others hold."""
 
     size: int = 0
     free: list[tuple[int, int]] = field(default_factory=list)
+    taken: set[Buffer] = field(default_factory=set)
 
     def take(self, length: int) -> int:
         """The offset of a block: the smallest that is large enough, or new memory."""
@@ -102,51 +116,82 @@ def rounded(nbytes: int) -> int:
     return max(-(-nbytes // LINE), 1) * LINE
 
 
-def placed(drafts: list[Draft]) -> tuple[list[Step], int]:
-    """The steps on arrays that have places, and the size of the arena in bytes."""
-    size = _lay_out(drafts)
+def placed(drafts: list[Draft], seen: Collection[int] = ()) -> tuple[list[Step], int]:
+    """The steps on arrays that have places, and the size of the arena in bytes.
+
+    Nothing else is written before to outputs of these numbers, whose memory is `seen` until then.
+    """
+    size = _lay_out(drafts, seen)
     return [draft.step() for draft in drafts], size
 
 
-def _lay_out(drafts: list[Draft]) -> int:
+def _lay_out(drafts: list[Draft], seen: Collection[int]) -> int:
     """Give every buffer that has none a place in the arena; the arena's size in bytes."""
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
     for k, draft in enumerate(drafts):
         for b in draft.buffers:
-            if b.place is None:
-                first.setdefault(b, k)
-                last[b] = k
+            first.setdefault(b, k)
+            last[b] = k
+    _lay_in_outputs(drafts, first, last, seen)
     arena = Arena()
     for k, draft in enumerate(drafts):
-        mine = [b for b in dict.fromkeys(draft.buffers) if b in first]
+        mine = [b for b in dict.fromkeys(draft.buffers) if _is_free(b) or b in arena.taken]
         new = sorted((b for b in mine if first[b] == k), key=lambda b: -b.nbytes)
         dying = [b for b in mine if last[b] == k]
         gone = [b for b in dying if first[b] != k]
         for b in new:
-            old = _replaced(draft.built, b, gone)
+            old = _replaced(draft, b, gone)
             if old is not None:
                 gone.remove(old)
                 dying.remove(old)
                 b.place = old.place
             else:
                 b.place = Place("arena", 0, arena.take(rounded(b.nbytes)))
+            arena.taken.add(b)
         for b in dying:
             assert b.place is not None
             arena.give(b.place.offset, rounded(b.nbytes))
     return arena.size
 
 
-def _replaced(built: Built | None, new: Buffer, dying: list[Buffer]) -> Buffer | None:
+def _is_free(b: Buffer) -> bool:
+    return b.place is None
+
+
+def _lay_in_outputs(
+    drafts: list[Draft], first: dict[Buffer, int], last: dict[Buffer, int], seen: Collection[int]
+) -> None:
+    """Give large buffers that an output is written over its place, which nobody sees before."""
+    for k in reversed(range(len(drafts))):
+        mine = dict.fromkeys(drafts[k].buffers)
+        new = [b for b in mine if first[b] == k and _is_output(b, seen)]
+        gone = [b for b in mine if _is_free(b) and first[b] < last[b] == k]
+        for b in new:
+            old = _replaced(drafts[k], b, gone) if b.nbytes >= LARGE else None
+            if old is not None:
+                gone.remove(old)
+                old.place = b.place
+
+
+def _is_output(b: Buffer, seen: Collection[int]) -> bool:
+    return b.place is not None and b.place.kind == "output" and b.place.number not in seen
+
+
+def _replaced(draft: Draft, new: Buffer, dying: list[Buffer]) -> Buffer | None:
     """A dying buffer that a new one may lie over."""
-    if built is None:
-        return None
     for old in dying:
-        if old.nbytes == new.nbytes and old.dtype.itemsize == new.dtype.itemsize:
-            touch = built.touches[built.buffers.index(old)]
-            if in_step(built.kernel, touch, built.touches[built.buffers.index(new)]):
-                return old
+        alike = old.nbytes == new.nbytes and old.dtype.itemsize == new.dtype.itemsize
+        if alike and (draft.begins.get(new) is old or _in_step(draft.built, old, new)):
+            return old
     return None
+
+
+def _in_step(built: Built | None, old: Buffer, new: Buffer) -> bool:
+    if built is None:
+        return False
+    touches = [built.touches[built.buffers.index(b)] for b in (old, new)]
+    return in_step(built.kernel, *touches)
 
 
 def in_step(kernel: Kernel, old: Touch, new: Touch) -> bool:

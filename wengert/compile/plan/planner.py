@@ -24,15 +24,16 @@ from wengert.compile.program.passes.members import by_members
 from wengert.compile.program.program import Program
 
 
-def plan(program: Program, backend: Backend, *, fuse: bool = True) -> Plan:
+def plan(program: Program, backend: Backend, *, fuse: bool = True, inside: bool = False) -> Plan:
     """What to run for a program, on a back end.
 
-    Without `fuse`, each statement has a kernel of its own.
+    Without `fuse`, each statement has a kernel of its own. That of a body of a loop, `inside` of a
+    program, has the memory it works in at hand, and each time other results.
     """
-    best = _planned(program, backend, fuse)
+    best = _planned(program, backend, fuse, inside)
     for rewrite in in_blocks, by_members:
         if memory(best) >= LARGE and (other := rewrite(program)) is not None:
-            loops = _planned(other, backend, fuse)
+            loops = _planned(other, backend, fuse, inside)
             again = (1 + _multiplied(other)) / (1 + _multiplied(program))  # what takes time
             best = loops if 2 * again**2 * memory(loops) < memory(best) else best
     return best
@@ -72,14 +73,15 @@ def _inside(step: Call) -> int:
     return max(map(memory, step.bodies)) + function.taken if step.bodies else 0
 
 
-def _planned(program: Program, backend: Backend, fuse: bool) -> Plan:
+def _planned(program: Program, backend: Backend, fuse: bool, inside: bool) -> Plan:
     roles = Roles(without_marks(program), backend)  # what part each statement plays
     groups = group(roles, fuse)  # which statements share a kernel
     needs = Needs(groups)  # which values lie in memory, and who reads them
     tasks = sequence(groups, needs)  # in which order, and where results go
-    within = functools.partial(plan, backend=backend, fuse=fuse)  # the bodies of loops
+    within = functools.partial(plan, backend=backend, fuse=fuse, inside=True)  # bodies of loops
     drafts = steps(groups, needs, tasks, within)  # kernels, products and calls
-    done, arena = placed(drafts.steps)  # where their arrays lie
+    seen = range(len(program.outputs)) if inside else program.replacing
+    done, arena = placed(drafts.steps, seen)  # where their arrays lie
     return Plan(done, arena, drafts.constants, list(program.inputs), list(program.outputs))
 
 
