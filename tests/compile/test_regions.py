@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.compile.stories import module
 from wengert.errors import TracingError
 from wengert.nn import functional as F
 from wengert.utils.checkpoint import checkpoint, checkpoint_scan, checkpoint_sequential
@@ -331,3 +332,42 @@ def test_a_reentrant_checkpoint_sees_only_its_arguments() -> None:
     f = lambda x: checkpoint(lambda x: x * w, x, use_reentrant=True)
     with pytest.warns(UserWarning, match="None of the inputs"):
         assert not wg.compile(f)(wg.ones(2)).requires_grad
+
+
+COUNTED = {
+    "a count": (
+        "class Counter: n = 0\ncounter = Counter()\n"
+        "def g(x):\n    counter.n += 1\n    return x * x * counter.n"
+    ),
+    "a float": (
+        "rate = 1.0\n"
+        "def g(x):\n    global rate\n    rate = rate * 0.5\n    return (x.sin() + rate) * x"
+    ),
+    "an item": "calls = []\ndef g(x):\n    calls.append(0)\n    return x * x / len(calls)",
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_checkpoint_that_computes_with_a_number_of_its_own_is_refused(name):
+    # Eager mode differentiates with the number of the first run, beside tensors that the second one
+    # has computed: compiled, the gradient was that of the second run's number.
+    m = module(
+        f"{COUNTED[name]}\ndef f(x):\n    checkpoint(g, x, use_reentrant=False).sum().backward()"
+    )
+    m.checkpoint = checkpoint
+    with pytest.raises(TracingError, match="a checkpoint that computes with a number which it has"):
+        wg.compile(m.f)(wg.ones(3, requires_grad=True))
+
+
+def test_a_checkpoint_may_count_its_calls():
+    m = module(
+        "calls = 0\ndef g(x):\n    global calls\n    calls += 1\n    return x.sin() * x * 2\n"
+        "def f(x):\n    checkpoint(g, x, use_reentrant=False).sum().backward()\n    return x.grad"
+    )
+    m.checkpoint = checkpoint
+    f = wg.compile(m.f)
+    for k in range(3):
+        x = wg.ones(3, requires_grad=True)
+        expected = 2 * (wg.cos(x) * x + wg.sin(x))
+        assert wg.allclose(f(x), expected.detach())
+        assert m.calls == 2 * k + 2

@@ -134,6 +134,7 @@ class _Twice:
         self.region = region
         self.world = capture.world
         self.kept = self.numbers = 0
+        self.statements: list[Any] = []
         self.does_more = False
         """Whether it does something outside after the last tensor that it has saved."""
 
@@ -141,13 +142,16 @@ class _Twice:
         from wengert.compile.trace.loops import regions
 
         first = functools.partial(self._first, args, kwargs)
-        second = functools.partial(self._second, regions.anew)
+        second = functools.partial(self._second, regions)
         return regions.region(self.world.trace, first, second, _repeating(draws_again), self._keeps)
 
     def _first(self, args: Any, kwargs: Any) -> Any:
         begun = self.last = self.world.done()
+        statements = self.world.trace.program.statements
+        start = len(statements)
         with saved_tensors_hooks(self._keep, wrap):
             result = self.region.function(*args, **kwargs)
+        self.statements = statements[start:]
         self.does_more = self.world.has_done(begun, self.last, self.world.done())
         return result
 
@@ -160,12 +164,17 @@ class _Twice:
         self.last = self.world.done()
         return tensor._array
 
-    def _second(self, anew: Callable[[Any], Any]) -> Any:
-        args, kwargs = self.region.restored(anew)
-        begun = self.world.done()
+    def _second(self, regions: Any) -> Any:
+        args, kwargs = self.region.restored(regions.anew)
+        begun, statements = self.world.done(), self.world.trace.program.statements
+        start = len(statements)
         with self.region.context:
             result = self.region.function(*args, **kwargs)
         now = self.world.done()
+        if regions.has_other_numbers(self.statements, statements[start:]):
+            self.world.refuse(
+                "a checkpoint that computes with a number which it has itself changed"
+            )
         if self.world.draws_anew(begun, now):
             self.world.refuse("a checkpoint that draws what its second run will draw anew")
         does = self.world.has_done(begun, begun, now)

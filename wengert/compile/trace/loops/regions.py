@@ -18,7 +18,7 @@ import numpy as np
 from wengert.arrays.kind import kind_of
 from wengert.autograd import forward
 from wengert.compile.program.program import Statement, Value
-from wengert.compile.trace.arrays.array import Trace
+from wengert.compile.trace.arrays.array import NUMBERS, Trace
 from wengert.compile.trace.loops.repeats import BodyNode, Place, edge_to, history_of, reached, swept
 from wengert.compile.trace.world.drawn import Draw, PutBack, Stands
 from wengert.compile.trace.world.places import key_of
@@ -86,6 +86,32 @@ def made_again(trace: Trace, function: Callable[..., Any], *args: Any) -> Any:
     return region(
         trace, lambda: function(*args), lambda: function(*tree_map(anew, args)), lambda draw: True
     )
+
+
+def has_other_numbers(first: list[Statement], again: list[Statement]) -> bool:
+    """Whether arrays are computed in a second run with numbers that the first one has changed."""
+    same: dict[Value, Value] = {}
+    changed = set[Value]()
+
+    def differs(x: Any, y: Any) -> bool:
+        if type(y) is Value:
+            return y.weak and (y in changed or type(x) is not Value or same.get(x, x) is not y)
+        return type(y) in NUMBERS and x is not y and (type(x) is not type(y) or x != y)
+
+    for before, now in zip(first, again, strict=False):
+        if before.function is not now.function:
+            return bool(changed)
+        given = zip(operands_of(before), operands_of(now), strict=False)
+        if any(differs(x, y) for x, y in given):
+            if not all(y.weak for y in now.outputs):
+                return True
+            changed.update(now.outputs)
+        same.update(zip(before.outputs, now.outputs, strict=False))
+    return False
+
+
+def operands_of(statement: Statement) -> tuple[Any, ...]:
+    return *statement.args, *statement.kwargs.values()
 
 
 class _Since:
