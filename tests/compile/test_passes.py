@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,15 +11,12 @@ from tests.compile.programs import Builder, Drawn, agree
 from tests.counting import calls
 from wengert.compile.program.infer import check_types
 from wengert.compile.program.operations import added, astype, full, number, take, updated, view
-from wengert.compile.program.passes import clean
-from wengert.compile.program.passes.algebra import algebra
+from wengert.compile.program.passes import algebra, clean, fold, layout, products, reductions
 from wengert.compile.program.passes.columns import columns
-from wengert.compile.program.passes.common import common
+from wengert.compile.program.passes.common import key, merged
 from wengert.compile.program.passes.dead import dead
-from wengert.compile.program.passes.fold import fold
-from wengert.compile.program.passes.layout import composed, layout
-from wengert.compile.program.passes.products import products
-from wengert.compile.program.passes.reductions import reductions
+from wengert.compile.program.passes.layout import composed
+from wengert.compile.program.passes.rewrite import Rules, rewrite
 from wengert.compile.program.program import Makers, Program, Statement, Value
 from wengert.compile.program.source import source
 
@@ -42,6 +41,19 @@ def cleaned(write) -> str:
     clean(program)
     check_types(program)
     return body(program)
+
+
+def alone(subject, program):
+    """A program after the rules of one subject."""
+    return rewrite(program, subject.RULES)
+
+
+def folded(program):
+    return alone(fold, fold.uniform(program))
+
+
+def common(program):
+    return rewrite(merged(program), Rules(), key)
 
 
 # ---- bounds --------------------------------------------------------------------------------
@@ -241,7 +253,7 @@ def test_a_root_of_a_narrower_dtype_is_divided_by():
 def test_complex_numbers_times_one_stay_for_their_infinities():
     b = Builder()
     x = b.input((3,), np.complex128)
-    program = algebra(b.result(b(np.multiply, x, 1.0)))
+    program = alone(algebra, b.result(b(np.multiply, x, 1.0)))
     assert body(program) == "mul = x * 1.0; return mul"
 
 
@@ -277,7 +289,7 @@ def test_a_number_made_of_an_array_goes_back_into_one():
 def test_constants_are_evaluated():
     b = Builder()
     x, k = b.input((2,)), b.constant([1.0, 2.0])
-    program = fold(b.result(b(np.add, x, b(np.exp, b(np.negative, k)))))
+    program = folded(b.result(b(np.add, x, b(np.exp, b(np.negative, k)))))
     assert body(dead(program)).startswith("add = x + np.array([0.36787944117144233, 0.1353352")
 
 
@@ -287,7 +299,7 @@ def test_generators_and_large_results_stay():
     rows = b(np.reshape, k, (300, 1))
     table = b(np.multiply, rows, k)
     n = b(np.arange, 5, dtype=np.dtype(int))
-    program = dead(fold(b.result(table, n, b(np.sum, table, axis=(0, 1), keepdims=False))))
+    program = dead(folded(b.result(table, n, b(np.sum, table, axis=(0, 1), keepdims=False))))
     assert [s.name for s in program.statements] == ["np.multiply", "np.arange", "np.sum"]
 
 
@@ -608,7 +620,7 @@ def test_other_numbers_stay_where_they_are_since_they_would_round():
     b = Builder()
     few, many = b.input((3, 1)), b.input((3, 4))
     program = b.result(b(np.multiply, few, b(np.multiply, many, 3.0)))
-    assert body(algebra(program)) == "mul = x_2 * 3.0; mul_2 = x * mul; return mul_2"
+    assert body(alone(algebra, program)) == "mul = x_2 * 3.0; mul_2 = x * mul; return mul_2"
 
 
 def test_a_sum_that_is_read_twice_is_not_taken_again():
@@ -616,7 +628,7 @@ def test_a_sum_that_is_read_twice_is_not_taken_again():
     x = b.input((3, 4))
     rows = b(np.sum, x, axis=(1,), keepdims=False)
     program = b.result(rows, b(np.sum, rows, axis=(0,), keepdims=False))
-    assert body(reductions(program)).startswith(
+    assert body(alone(reductions, program)).startswith(
         "total = np.sum(x, axis=1); total_2 = np.sum(total)"
     )
 
@@ -786,13 +798,13 @@ def test_products_of_vectors_are_elementwise():
 # ---- random programs -----------------------------------------------------------------------
 
 ONE_BY_ONE = {
-    "fold": fold,
+    "fold": folded,
     "common": common,
     "dead": dead,
-    "algebra": algebra,
-    "layout": layout,
-    "reductions": reductions,
-    "products": products,
+    "algebra": partial(alone, algebra),
+    "layout": partial(alone, layout),
+    "reductions": partial(alone, reductions),
+    "products": partial(alone, products),
     "columns": lambda program: columns(program, many=2, pieces=0),
     "clean": clean,
 }

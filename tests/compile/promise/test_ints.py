@@ -14,7 +14,7 @@ pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.stories import numbers
-from wengert.compile.trace.arrays import ints
+from wengert.compile.program import intervals
 
 INTS = (2, 3, 1, 0, -1, 7, 300, -300, 2**31, 2**40, 2**63, 2**70)
 X = np.array([1, 0, 3])
@@ -102,7 +102,7 @@ def test_an_int_that_changes_meets_arrays_as_in_eager_mode(
         assert seen(compiled, n) == seen(f, n), n
 
 
-@pytest.mark.parametrize("ufunc", ints.RULES, ids=lambda ufunc: ufunc.__name__)
+@pytest.mark.parametrize("ufunc", intervals.RULES, ids=lambda ufunc: ufunc.__name__)
 def test_an_interval_has_whatever_is_computed_of_ints(ufunc: Any) -> None:
     # The remainder by 0 or 1 was said to lie between 1 and 0, so that it was more than 0.
     rnd = random.Random(ufunc.__name__)
@@ -110,7 +110,7 @@ def test_an_interval_has_whatever_is_computed_of_ints(ufunc: Any) -> None:
         size = 10 ** rnd.randint(0, 9)
         ends = [sorted(rnd.randint(-size, rnd.choice((1, size))) for _ in "ab") for _ in "ab"]
         known = [(low, high) for low, high in ends[: ufunc.nin]]
-        found = ints.RULES[ufunc](*known)
+        found = intervals.RULES[ufunc](*known)
         for _ in range(8 if found else 0):
             numbers = [rnd.choice((rnd.randint(*ends), *ends)) for ends in known]
             try:

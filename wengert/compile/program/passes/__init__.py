@@ -1,6 +1,6 @@
 """Passes: what is done to a program before it becomes loops.
 
-Each file holds one subject: rules and a function that applies them alone. `clean` applies all.
+Each file holds one subject, a table of rules or a function; `clean` applies all the tables.
 
 Begin with `rewrite.py`: a rule looks at one statement and says what replaces it; `algebra.py` has
 the shortest. What looks at a whole program is a function of its own: `common.py` (computed once),

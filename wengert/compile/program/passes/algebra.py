@@ -26,16 +26,11 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.program.operations import astype, number
-from wengert.compile.program.passes.rewrite import ELEMENTWISE, Rewrite, Rules, rewrite
-from wengert.compile.program.program import Program, Statement, Value
+from wengert.compile.program.passes.rewrite import ELEMENTWISE, Rewrite, Rules
+from wengert.compile.program.program import Statement, Value
 from wengert.dispatch import Function
 
 RULES = Rules()
-
-
-def algebra(program: Program) -> Program:
-    """Apply the identities; the program is changed in place."""
-    return rewrite(program, RULES)
 
 
 def _real(x: Any) -> bool:

@@ -6,61 +6,31 @@ no check before it is used as an index, and no int8 is 300.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.arrays.common import axis_of
+from wengert.compile.program import intervals
 from wengert.compile.program.operations import anew, astype, full, take, view
-from wengert.compile.program.passes.rewrite import Rewrite, Rules, rewrite
-from wengert.compile.program.program import Program, Statement, Value
+from wengert.compile.program.passes.rewrite import Rewrite, Rules
+from wengert.compile.program.program import Statement, Value
 from wengert.dispatch import Function
 
 RULES = Rules()
-Bounds = tuple[int, int] | None
-"""The lowest and the highest number that there may be."""
+Bounds = intervals.Bounds | None
 
 DEPTH = 20
 """So many statements back it is looked."""
 
 
-def bounds(program: Program) -> Program:
-    """Drop comparisons that are true for sure; the program is changed in place."""
-    return rewrite(program, RULES)
-
-
-@RULES.on(np.less, np.less_equal)
-def ordered(p: Rewrite, s: Statement) -> Any:
+@RULES.on(*intervals.ALWAYS)
+def decided(p: Rewrite, s: Statement) -> Any:
     """a < b is true if the largest a is below the least b, false if the least a is not below the
     largest b
     """
-    return _decided(p, s.function, *s.args)
-
-
-@RULES.on(np.greater, np.greater_equal)
-def turned(p: Rewrite, s: Statement) -> Any:
-    """a > b is b < a"""
-    a, b = s.args
-    return _decided(p, np.less if s.function is np.greater else np.less_equal, b, a)
-
-
-@RULES.on(np.equal, np.not_equal)
-def apart(p: Rewrite, s: Statement) -> Any:
-    """a == b is false if all a are below all b, or above"""
-    a, b = s.args
-    beyond = _decided(p, np.less, a, b) or _decided(p, np.less, b, a)
-    return s.function is np.not_equal if beyond else None
-
-
-def _decided(p: Rewrite, function: Function, a: Any, b: Any) -> bool | None:
-    low, high = _of(p, a), _of(p, b)
-    if not low or not high:
-        return None
-    below = operator.lt if function is np.less else operator.le
-    always, ever = below(low[1], high[0]), below(low[0], high[1])
-    return always if always == ever else None
+    return intervals.compared(s.function, [_of(p, x) for x in s.args])
 
 
 def _of(p: Rewrite, x: Any) -> Bounds:
@@ -86,12 +56,12 @@ def _made(p: Rewrite, x: Value, depth: int, known: dict[Any, Bounds]) -> Bounds:
     array = p.program.constants.get(x)
     if array is not None:
         return int(array.min()), int(array.max())
-    limits = int(np.iinfo(x.dtype).min), int(np.iinfo(x.dtype).max)
+    limits = intervals.range_of(x.dtype)
     s = p.made.get(x)
     meaning = _MEANINGS.get(_named(s.function)) if s and depth else None
     within = meaning(s, lambda y: _looked_at(p, y, depth - 1, known)) if s and meaning else None
     # What does not fit would be another number.
-    return within if within and limits[0] <= within[0] and within[1] <= limits[1] else limits
+    return within if within and intervals.fits(within, x.dtype) else limits
 
 
 def _named(function: Function) -> Any:
@@ -124,24 +94,13 @@ def _either(s: Statement, of: Of) -> Bounds:
     return (min(a[0], b[0]), max(a[1], b[1])) if a and b else None
 
 
-def _sum(s: Statement, of: Of) -> Bounds:
-    a, b = (of(x) for x in s.args)
-    return (a[0] + b[0], a[1] + b[1]) if a and b else None
-
-
-def _difference(s: Statement, of: Of) -> Bounds:
-    a, b = (of(x) for x in s.args)
-    return (a[0] - b[1], a[1] - b[0]) if a and b else None
-
-
-def _quotient(s: Statement, of: Of) -> Bounds:
-    a, b = of(s.args[0]), s.args[1]
-    return (a[0] // b, a[1] // b) if a and type(b) is int and b > 0 else None
-
-
-def _remainder(s: Statement, of: Of) -> Bounds:
-    b = s.args[1]
-    return (0, b - 1) if type(b) is int and b > 0 else None
+def _computed(s: Statement, of: Of) -> Bounds:
+    """As Python computes, but for a division by 0, of which NumPy makes 0."""
+    within = [known for x in s.args if (known := of(x)) is not None]
+    divides = s.function in (np.floor_divide, np.remainder)
+    if len(within) < len(s.args) or (divides and within[1][0] <= 0 <= within[1][1]):
+        return None
+    return intervals.RULES[s.function](*within)
 
 
 def _total(s: Statement, of: Of) -> Bounds:
@@ -154,12 +113,9 @@ _MEANINGS: dict[Any, Callable[[Statement, Of], Bounds]] = {
     **dict.fromkeys([np.reshape, np.transpose, np.broadcast_to, view, take, anew, astype], _same),
     **dict.fromkeys([(np.maximum, "accumulate"), (np.minimum, "accumulate")], _same),
     **dict.fromkeys([np.argsort, np.argmax, np.argmin], _place),
-    **dict.fromkeys([np.where, np.maximum, np.minimum], _either),
+    **dict.fromkeys(intervals.RULES, _computed),
+    np.where: _either,
     np.arange: lambda s, of: (0, s.output.size - 1) if len(s.args) == 1 else None,
-    np.add: _sum,
-    np.subtract: _difference,
-    np.floor_divide: _quotient,
-    np.remainder: _remainder,
     np.sum: _total,
     full: _number,
 }

@@ -11,17 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.program.passes.rewrite import Rules, rewrite
 from wengert.compile.program.program import Program, Statement, Value
 
 COMMUTATIVE = frozenset({np.add, np.multiply, np.equal, np.not_equal})
 SMALL = 4096
 """Constants of up to this many bytes are compared by content."""
-
-
-def common(program: Program) -> Program:
-    """Merge equal constants and equal statements; the program is changed in place."""
-    return rewrite(merged(program), Rules(), key)
 
 
 def key(s: Statement) -> Hashable:

@@ -18,7 +18,6 @@ from wengert.compile.program.passes.rewrite import (
     NUMBERS,
     Rewrite,
     Rules,
-    rewrite,
     shortest,
 )
 from wengert.compile.program.program import Program, Statement, Value, mapped
@@ -27,11 +26,6 @@ LARGE = 1 << 16
 """A result of more bytes than this is kept as a statement, unless its inputs are larger still."""
 
 RULES = Rules()
-
-
-def fold(program: Program) -> Program:
-    """Evaluate what is constant; the program is changed in place."""
-    return rewrite(uniform(program), RULES)
 
 
 def uniform(program: Program) -> Program:

@@ -14,15 +14,10 @@ import numpy as np
 
 from wengert.compile.program.infer import axes_of, length
 from wengert.compile.program.operations import added, astype, take, updated, view
-from wengert.compile.program.passes.rewrite import Rewrite, Rules, rewrite
-from wengert.compile.program.program import Program, Shape, Statement, Value
+from wengert.compile.program.passes.rewrite import Rewrite, Rules
+from wengert.compile.program.program import Shape, Statement, Value
 
 RULES = Rules()
-
-
-def layout(program: Program) -> Program:
-    """Compose layouts and drop idle ones; the program is changed in place."""
-    return rewrite(program, RULES)
 
 
 @RULES.on(np.reshape, np.transpose, np.broadcast_to, view, take)

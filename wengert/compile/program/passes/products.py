@@ -22,7 +22,7 @@ import numpy as np
 from wengert.arrays.facts import REDUCED_BY
 from wengert.compile.program.infer import axes_of, statement
 from wengert.compile.program.operations import LAYOUTS, view
-from wengert.compile.program.passes.rewrite import Rewrite, Rules, is_elementwise, rewrite
+from wengert.compile.program.passes.rewrite import Rewrite, Rules, is_elementwise
 from wengert.compile.program.program import Program, Shape, Statement, Value
 
 RULES = Rules()
@@ -34,11 +34,6 @@ LARGE = 1 << 13
 """Elements that no nearest cache holds."""
 LONG = 1 << 10
 """Numbers of a narrow dtype that are added up in order: longer sums lose too many digits by it."""
-
-
-def products(program: Program) -> Program:
-    """Simplify products of matrices; the program is changed in place."""
-    return rewrite(program, RULES)
 
 
 def swapped(p: Rewrite, x: Value) -> Value:

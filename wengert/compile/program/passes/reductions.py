@@ -15,17 +15,12 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.program.infer import REDUCTIONS, reduced
-from wengert.compile.program.passes.rewrite import Rewrite, Rules, rewrite
-from wengert.compile.program.program import Program, Statement, Value
+from wengert.compile.program.passes.rewrite import Rewrite, Rules
+from wengert.compile.program.program import Statement, Value
 
 RULES = Rules()
 SELECTING = frozenset({np.max, np.min, np.any, np.all})
 """Reductions of equal elements to such an element."""
-
-
-def reductions(program: Program) -> Program:
-    """Simplify reductions; the program is changed in place."""
-    return rewrite(program, RULES)
 
 
 def _reduced(s: Statement) -> tuple[Any, tuple[int, ...], bool]:

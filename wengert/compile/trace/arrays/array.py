@@ -27,6 +27,7 @@ from wengert.arrays.kind import Kind
 from wengert.arrays.memory import offset
 from wengert.arrays.methods import ArrayMethods
 from wengert.compile.program import operations
+from wengert.compile.program.intervals import compared, fits
 from wengert.compile.program.program import Makers, Program, Shape, Statement, Value, values_in
 from wengert.compile.trace.arrays import ints, layouts, refusals
 from wengert.compile.trace.arrays.layouts import Strides, kept
@@ -200,9 +201,9 @@ class Trace(Kind):
         """A value in another dtype; Python numbers are left as they are."""
         if type(x) is not Value or (x.dtype == dtype and not x.weak):
             return x
-        if x.bounds is not None and not ints.fits(x.bounds, np.dtype(dtype)):
+        if x.bounds is not None and not fits(x.bounds, np.dtype(dtype)):
             number = self.fixed(self.array(x), f"a conversion to {dtype}")
-            if not ints.fits((number, number), np.dtype(dtype)):
+            if not fits((number, number), np.dtype(dtype)):
                 raise OverflowError(f"Python integer {number} out of bounds for {dtype}")
         return self.record(operations.astype, (x, np.dtype(dtype)), x.shape, dtype)
 
@@ -245,7 +246,7 @@ class Trace(Kind):
         if not counts:
             return None
         try:
-            answer = ints.compared(ufunc, known)
+            answer = compared(ufunc, known)
             return ints.result(ufunc, known, dtype) if answer is None else answer
         except ValueError:
             raise ints.Wide(f"np.{ufunc.__name__}()") from None

@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.operands import unsuited
+from wengert.compile.program.intervals import range_of
 from wengert.compile.program.program import Value
 from wengert.compile.trace.arrays import ints
 from wengert.dispatch import require
@@ -92,7 +93,7 @@ def number_of(x: Any, kind: type, limit: int = COMPUTED) -> Any:
 def _range_of(dtype: np.dtype[Any]) -> Any:
     if dtype.kind == "b":
         return 0, 1
-    return ints.range_of(dtype) if dtype.kind in "iu" else None
+    return range_of(dtype) if dtype.kind in "iu" else None
 
 
 def _too_large(limit: int) -> str:

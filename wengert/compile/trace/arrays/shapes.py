@@ -11,11 +11,11 @@ import numpy as np
 from wengert.arrays.common import axis_of
 from wengert.compile.plan.strides import reshaped
 from wengert.compile.program import operations
+from wengert.compile.program.intervals import range_of
 from wengert.compile.program.program import Shape, Value
 from wengert.compile.trace.arrays.array import Trace, TracedArray, writable
 from wengert.compile.trace.arrays.core import axes_of, for_reading, promotable
 from wengert.compile.trace.arrays.indexing import along
-from wengert.compile.trace.arrays.ints import range_of
 from wengert.compile.trace.arrays.layouts import strides_of
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of

@@ -15,10 +15,11 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.engine import node_of
+from wengert.compile.program.intervals import Bounds
 from wengert.compile.program.program import Makers, Program, Value, mapped
 from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.arrays.identity import ByIdentity
-from wengert.compile.trace.arrays.ints import Bounds, cuts, interval
+from wengert.compile.trace.arrays.ints import cuts, interval
 from wengert.compile.trace.arrays.refusals import undecided
 from wengert.compile.trace.arrays.returned import has_numpys_operators
 from wengert.compile.trace.arrays.storage import Storage
