@@ -7,7 +7,7 @@ Inputs and outputs are Tensors or tuples of them. The results have no history un
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -408,6 +408,14 @@ def _by_columns(func: Function, inputs: Tensors, create_graph: bool, strict: boo
     return matrices if several_out else matrices[0]
 
 
+def units(x: Any) -> Iterator[np.ndarray]:
+    """Arrays like x that are one in one entry and zero elsewhere."""
+    for i in np.ndindex(x._array.shape):
+        unit = np.zeros_like(x._array)
+        unit[i] = 1
+        yield unit
+
+
 def _rows(
     y: Tensor, primals: Sequence[Tensor], create_graph: bool, strict: bool, vectorize: bool
 ) -> list[Tensor]:
@@ -418,27 +426,18 @@ def _rows(
             "jacobian: grad can be implicitly created only for real scalar outputs but got "
             f"{array.dtype}. Differentiate the real and the imaginary part, e.g. y.real."
         )
-    shapes = [(*array.shape, *x._array.shape) for x in primals]
+    rows: Sequence[Any] = [None] * len(primals)
     if vectorize and array.size > 1 and y.requires_grad:
         unit = wrap(np.eye(array.size, dtype=array.dtype).reshape(-1, *array.shape))
         rows = _pulled([y], primals, [unit], create_graph, retain_graph=True, batched=True)
-        zeros = [
-            wrap(np.zeros_like(x._array, shape=s)) for s, x in zip(shapes, primals, strict=True)
-        ]
-        return [
-            z if g is None else recorder(np.reshape)(g, z._array.shape)
-            for g, z in zip(rows, zeros, strict=True)
-        ]
-    lines = []
-    for k in range(array.size):
-        seed = np.zeros(array.size, array.dtype)
-        seed[k] = 1
-        vector = wrap(seed.reshape(array.shape))
-        pulled = _pulled([y], primals, [vector], create_graph, retain_graph=True)
-        lines.append(_filled(pulled, primals, "output" if strict else "", create_graph))
-    if not lines:
-        pairs = zip(shapes, primals, strict=True)
-        return [wrap(np.zeros_like(x._array, shape=shape)) for shape, x in pairs]
-    stack, reshape = recorder(np.stack), recorder(np.reshape)
-    columns = zip(shapes, zip(*lines, strict=True), strict=True)
-    return [reshape(stack(list(column), 0), shape) for shape, column in columns]
+    elif array.size:
+        lines = []
+        for seed in units(y):
+            pulled = _pulled([y], primals, [wrap(seed)], create_graph, retain_graph=True)
+            lines.append(_filled(pulled, primals, "output" if strict else "", create_graph))
+        rows = [recorder(np.stack)(list(column), 0) for column in zip(*lines, strict=True)]
+    shapes = ((*array.shape, *x._array.shape) for x in primals)
+    return [
+        wrap(np.zeros_like(x._array, shape=shape)) if g is None else recorder(np.reshape)(g, shape)
+        for g, x, shape in zip(rows, primals, shapes, strict=True)
+    ]

@@ -148,8 +148,8 @@ def gradgradcheck(
         cotangents = _random_cotangents(outputs, gen_non_contig_grad_outputs)
     else:
         cotangents = checks.as_tuple(grad_outputs)
-    places = _tracked_places(arguments)
-    given_places = _tracked_places(cotangents)
+    places = checks.tracked_places(arguments)
+    given_places = checks.tracked_places(cotangents)
     count = len(arguments)
 
     def gradients(*args: Any) -> tuple[Any, ...]:
@@ -189,10 +189,6 @@ def _random_cotangents(outputs: Sequence[Tensor], gaps: bool) -> tuple[Tensor, .
         array = array.astype(y.dtype)
         cotangents.append(wrap(array[..., 0] if gaps else array).requires_grad_())
     return tuple(cotangents)
-
-
-def _tracked_places(values: Sequence[Any]) -> list[int]:
-    return [i for i, x in enumerate(values) if isinstance(x, Tensor) and x.requires_grad]
 
 
 def _requiring(values: Sequence[Any], places: Sequence[int]) -> list[Any]:

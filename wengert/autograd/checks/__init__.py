@@ -12,5 +12,6 @@ if TYPE_CHECKING:
     from wengert.autograd.checks.jacobians import as_tuple as as_tuple
     from wengert.autograd.checks.jacobians import is_complex as is_complex
     from wengert.autograd.checks.jacobians import tracked as tracked
+    from wengert.autograd.checks.jacobians import tracked_places as tracked_places
 
 __getattr__, __dir__ = later(__name__)

@@ -20,6 +20,7 @@ from wengert.autograd.checks.jacobians import (
     pushed,
     pushed_columns,
     tracked,
+    tracked_places,
     units,
 )
 from wengert.errors import GradcheckError
@@ -46,7 +47,7 @@ class Check:
     @property
     def places(self) -> list[int]:
         """The positions of the inputs that require grad."""
-        return [i for i, x in enumerate(self.inputs) if isinstance(x, Tensor) and x.requires_grad]
+        return tracked_places(self.inputs)
 
     @property
     def chosen(self) -> list[int]:

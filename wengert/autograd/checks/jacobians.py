@@ -15,6 +15,7 @@ import numpy as np
 from wengert import dtypes, numeric
 from wengert.autograd import forward_ad
 from wengert.autograd.differentiate import grad
+from wengert.autograd.functional import units as units
 from wengert.tensor import Tensor, wrap
 
 Function = Callable[..., Any]
@@ -26,7 +27,11 @@ def as_tuple(x: Any) -> tuple[Any, ...]:
 
 def tracked(values: Sequence[Any]) -> list[Tensor]:
     """Those of the values that are tensors which require grad."""
-    return [x for x in values if isinstance(x, Tensor) and x.requires_grad]
+    return [values[i] for i in tracked_places(values)]
+
+
+def tracked_places(values: Sequence[Any]) -> list[int]:
+    return [i for i, x in enumerate(values) if isinstance(x, Tensor) and x.requires_grad]
 
 
 def inexact(values: Sequence[Any]) -> list[Tensor]:
@@ -120,14 +125,6 @@ class Differences:
 
 
 # ---- by reverse mode -----------------------------------------------------------------------
-
-
-def units(x: Any) -> Iterator[np.ndarray]:
-    """Arrays like x that are one in one entry and zero elsewhere."""
-    for i in np.ndindex(x._array.shape):
-        unit = np.zeros_like(x._array)
-        unit[i] = 1
-        yield unit
 
 
 def pulled(

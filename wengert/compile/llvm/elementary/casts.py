@@ -22,10 +22,6 @@ FLOAT32 = np.dtype(np.float32)
 SINGLE, DOUBLE = ir.FloatType(), ir.DoubleType()
 
 
-def is_nan(b: B, x: V) -> V:
-    return Lanes(b, x).is_nan().value
-
-
 def nonzero(b: B, x: Any, dtype: np.dtype) -> V:
     """Whether a value counts as true: NaN does."""
     return truth(of_values(b, x), dtype).value

@@ -27,7 +27,6 @@ I64 = ir.IntType(64)
 POINTER = ir.PointerType()
 VOID = ir.VoidType()
 
-BOOL = np.dtype(bool)
 INTP = np.dtype(np.int64)
 
 
