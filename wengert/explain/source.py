@@ -12,7 +12,7 @@ from wengert.compile.call.function import CompiledFunction
 from wengert.compile.call.standalone import Standalone
 from wengert.compile.program.operations import supposes
 from wengert.compile.program.passes import clean
-from wengert.compile.trace.capture import Specialize
+from wengert.compile.trace.world.inputs import Specialize
 from wengert.errors import TracingError
 from wengert.explain.notation import parameters_of
 from wengert.history.location import line_of

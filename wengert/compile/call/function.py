@@ -57,28 +57,13 @@ from wengert.compile.trace.arguments import (
 )
 from wengert.compile.trace.arrays.ints import interval
 from wengert.compile.trace.arrays.refusals import Postponed
-from wengert.compile.trace.capture import (
-    Capture,
-    Cut,
-    Fixed,
-    Retraced,
-    Specialize,
-    Unsettled,
-    Varying,
-    forget,
-)
+from wengert.compile.trace.capture import Capture, forget
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.loops.pullback import pull_back
 from wengert.compile.trace.observe.loops import Unrolled
 from wengert.compile.trace.world import watch
-from wengert.compile.trace.world.places import (
-    Argument,
-    Gradient,
-    Place,
-    Told,
-    is_number,
-    key_of,
-)
+from wengert.compile.trace.world.inputs import Cut, Fixed, Retraced, Specialize, Unsettled, Varying
+from wengert.compile.trace.world.places import Argument, Gradient, Place, Told, is_number, key_of
 from wengert.compile.trace.world.reads import is_fetchable
 from wengert.compile.trace.world.world import OF_THE_TRACE, World
 from wengert.dispatch import errors_pass

@@ -117,10 +117,7 @@ def _ancestors(values: list[Value], makers: dict[Value, Statement]) -> set[State
 
 
 def _program(
-    joint: Program,
-    statements: list[Statement],
-    outputs: list[Value],
-    updates: dict[Value, Value],
+    joint: Program, statements: list[Statement], outputs: list[Value], updates: dict[Value, Value]
 ) -> Program:
     part = Program()
     part.statements = statements

@@ -28,12 +28,6 @@ from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.conditions import Conditions
 from wengert.compile.trace.world.drawn import Numbers, done
 from wengert.compile.trace.world.inputs import Asked, Inputs, Passed
-from wengert.compile.trace.world.inputs import Cut as Cut
-from wengert.compile.trace.world.inputs import Fixed as Fixed
-from wengert.compile.trace.world.inputs import Retraced as Retraced
-from wengert.compile.trace.world.inputs import Specialize as Specialize
-from wengert.compile.trace.world.inputs import Unsettled as Unsettled
-from wengert.compile.trace.world.inputs import Varying as Varying
 from wengert.compile.trace.world.outside import Outside
 from wengert.compile.trace.world.places import Attribute, Known, Place
 from wengert.compile.trace.world.readings import is_fetched

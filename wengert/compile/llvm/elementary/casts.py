@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from wengert.compile.llvm.machine.lanes import (
-    Lanes,
-    absolute,
-    like,
-    of_values,
-    values_of,
-    where,
-)
+from wengert.compile.llvm.machine.lanes import Lanes, absolute, like, of_values, values_of, where
 from wengert.compile.llvm.machine.values import I32, I64, B, V, element, number, part
 
 FLOAT32 = np.dtype(np.float32)

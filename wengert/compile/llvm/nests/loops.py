@@ -39,16 +39,7 @@ from wengert.compile.llvm.machine.memory import (
 )
 from wengert.compile.llvm.machine.scratch import Variable, stack
 from wengert.compile.llvm.machine.turning import columns_of
-from wengert.compile.llvm.machine.values import (
-    I64,
-    INTP,
-    B,
-    V,
-    element,
-    like,
-    number,
-    stored,
-)
+from wengert.compile.llvm.machine.values import I64, INTP, B, V, element, like, number, stored
 from wengert.compile.llvm.nests.accumulators import (
     BLOCK,
     Accumulator,
@@ -60,26 +51,11 @@ from wengert.compile.llvm.nests.neighbours import Window, neighbours, read_toget
 from wengert.compile.llvm.nests.phases import Phases
 from wengert.compile.llvm.nests.products import CONTRACT, products_summed, sums_of_products
 from wengert.compile.llvm.nests.scatters import Copies, places
-from wengert.compile.llvm.nests.schedule import (
-    Nest,
-    Phase,
-    arguments,
-    cost,
-    dtype_of,
-)
+from wengert.compile.llvm.nests.schedule import Nest, Phase, arguments, cost, dtype_of
 from wengert.compile.llvm.nests.streams import Stream, falling
 from wengert.compile.llvm.nests.tables import Table, is_short
 from wengert.compile.llvm.nests.traffic import AHEAD, from_afar
-from wengert.compile.plan.kernel import (
-    LINE,
-    Access,
-    Apply,
-    Const,
-    Index,
-    Load,
-    Reduce,
-    Store,
-)
+from wengert.compile.plan.kernel import LINE, Access, Apply, Const, Index, Load, Reduce, Store
 
 _UNROLL = 100
 """Loops are written out if that makes no more instructions than about this."""

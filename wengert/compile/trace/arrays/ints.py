@@ -15,14 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.program.intervals import (
-    ORDERS,
-    RULES,
-    Bounds,
-    compared,
-    fits,
-    range_of,
-)
+from wengert.compile.program.intervals import ORDERS, RULES, Bounds, compared, fits, range_of
 from wengert.compile.program.program import Statement, Value
 
 

@@ -15,12 +15,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import (
-    FunctionType,
-    MethodDescriptorType,
-    MethodType,
-    ModuleType,
-)
+from types import FunctionType, MethodDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np

@@ -20,14 +20,7 @@ from wengert.compile.trace.arrays.identity import ByIdentity
 from wengert.compile.trace.arrays.storage import Storage
 from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.conditions import Conditions
-from wengert.compile.trace.world.inputs import (
-    Beginning,
-    Fixed,
-    Inputs,
-    Passed,
-    Specialize,
-    end_of,
-)
+from wengert.compile.trace.world.inputs import Beginning, Fixed, Inputs, Passed, Specialize, end_of
 from wengert.compile.trace.world.places import Argument, Gradient, Guard, Known, Place
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -137,11 +130,7 @@ class Outside:
             with watch.aside():
                 node, cell, origin = tensor._node, tensor._cell, tensor._origin
             known = History(
-                tensor,
-                Beginning.of(node, end_of(tensor, node)),
-                node,
-                self._cell(cell),
-                origin,
+                tensor, Beginning.of(node, end_of(tensor, node)), node, self._cell(cell), origin
             )
             self._histories[tensor] = known
         return known
