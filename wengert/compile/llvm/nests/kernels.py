@@ -5,7 +5,6 @@ What the loops of one are is `loops.py`; here is what comes before and around th
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 from llvmlite import ir
@@ -20,6 +19,7 @@ from wengert.compile.llvm.nests.loops import NestWriter
 from wengert.compile.llvm.nests.schedule import Nest, arrange, dtype_of
 from wengert.compile.llvm.nests.traffic import past_caches
 from wengert.compile.plan.kernel import Const, Kernel, Store
+from wengert.history.cache import digest
 
 _INLINE = 160
 """A function of no more instructions becomes part of its caller."""
@@ -28,7 +28,7 @@ _INLINE = 160
 def define(module: ir.Module, kernel: Kernel, lanes_bytes: int = 64) -> ir.Function:
     """The function of a kernel in a module, of one address per buffer."""
     content = f"{lanes_bytes} {kernel!r}"
-    name = "loops." + hashlib.blake2b(content.encode(), digest_size=12).hexdigest()
+    name = f"loops.{digest(content.encode(), 12).hex()}"
     known = module.globals.get(name)
     if known is not None:
         return known

@@ -383,12 +383,8 @@ class NestWriter:
                 rows = self._rows(self.operations[window[0]].access)  # type: ignore[union-attr]
                 self.read |= read_together(self.b, self.nest, window, rows)
             return self.read[number]
-        step = self._step(op.access)
-        scalar, vectors = self._computed_offsets(op.access)
-        dtype = op.dtype
-        pointer = self.pointers[op.access]
-        if scalar is not None:
-            pointer = offset(self.b, pointer, scalar, dtype)
+        step, dtype = self._step(op.access), op.dtype
+        pointer, vectors = self._place(op.access)
         if not self.plan.wide[number]:
             return [load(self.b, pointer, dtype, 0, 0, 1)]
         if number in self.tables and vectors is not None:
@@ -468,15 +464,14 @@ class NestWriter:
         places = (offset(self.b, pointer, u * lanes, dtype) for u in range(len(self.active)))
         return [load(self.b, place, dtype, lanes, 1, lanes) for place in places]
 
-    def _computed_offsets(self, access: Access) -> tuple[V | None, list[V] | None]:
-        """What computed indices add to an address: to all lanes alike, and to each vector."""
-        scalar: V | None = None
-        vectors: list[V] | None = None
+    def _place(self, access: Access) -> tuple[V, list[V] | None]:
+        """Where an access begins, and what computed indices add to that in each vector."""
+        pointer, vectors = self.pointers[access], None
         for k, stride, size in access.indices:
             dtype = self._dtype(k)
             offsets = [self._within(value, dtype, stride, size) for value in self.values[k]]
             if not self.plan.wide[k]:
-                scalar = offsets[0] if scalar is None else self.b.add(scalar, offsets[0])
+                pointer = offset(self.b, pointer, offsets[0], self._dtype_at(access))
             elif vectors is None:
                 vectors = offsets
             else:
@@ -486,7 +481,7 @@ class NestWriter:
             kind = ir.VectorType(I64, self.lanes)
             lanes = ir.Constant(kind, [I64(i * step) for i in range(self.lanes)])
             vectors = [self.b.add(v, lanes) for v in vectors]
-        return scalar, vectors
+        return pointer, vectors
 
     def _within(self, value: V, dtype: np.dtype, stride: int, size: int) -> V:
         """An index times its stride; 0 for one out of range, which a check tells of."""
@@ -523,10 +518,7 @@ class NestWriter:
                 write_together(self.b, self.nest, window, rows, values)
             return
         step = self._step(op.access)
-        scalar, vectors = self._computed_offsets(op.access)
-        pointer = self.pointers[op.access]
-        if scalar is not None:
-            pointer = offset(self.b, pointer, scalar, dtype)
+        pointer, vectors = self._place(op.access)
         combine = self._combining(op, dtype)
         if op.access.buffer in self.copies and vectors is not None:
             for u, value in enumerate(self._vectors(op.arg)):

@@ -8,7 +8,16 @@ as long as the row. Values that are the same for a whole row are computed once f
 
 from __future__ import annotations
 
-from wengert.compile.llvm.nests.schedule import Nest, Phase, arguments, cost, dtype_of, loops_of
+from wengert.compile.llvm.nests.schedule import (
+    Nest,
+    Phase,
+    arguments,
+    cost,
+    dtype_of,
+    loops_of,
+    made_of,
+    passes_before,
+)
 from wengert.compile.llvm.nests.streams import Stream, stream_of
 from wengert.compile.plan.kernel import Access, Load, Reduce, Store
 
@@ -23,7 +32,8 @@ class Phases:
     """The plan of all passes.
 
     `level[k]` is the number of loops around operation k, `ready[k]` the number of phases before it
-    can be computed, `wide[k]` whether its values differ along the loop taken in vectors.
+    can be computed, `wide[k]` whether its values differ along the loop taken in vectors; `live` is
+    what the results depend on.
     """
 
     def __init__(self, nest: Nest) -> None:
@@ -34,8 +44,9 @@ class Phases:
         self.loops = loops_of(nest.operations, row)
         self.wide = [nest.vector in on for on in self.loops]
         self.level = self._levels()
-        self.ready = self._ready()
-        self.live = self._live()
+        self.ready = passes_before(nest.operations)
+        stores = (k for k, op in enumerate(nest.operations) if isinstance(op, Store))
+        self.live = made_of(nest.operations, stores)
         self.phases = self._phases()
         self.streams = self._streams()
         self.kept = {k for phase in self.phases for k in phase.saved}
@@ -55,24 +66,6 @@ class Phases:
                 level = max(level, self.nest.outer)
             levels.append(level)
         return levels
-
-    def _ready(self) -> list[int]:
-        ready: list[int] = []
-        for op in self.operations:
-            latest = max((ready[k] for k in arguments(op)), default=0)
-            ready.append(latest + 1 if isinstance(op, Reduce) else latest)
-        return ready
-
-    def _live(self) -> set[int]:
-        """What the results depend on."""
-        live: set[int] = set()
-        stack = [k for k, op in enumerate(self.operations) if isinstance(op, Store)]
-        while stack:
-            k = stack.pop()
-            if k not in live:
-                live.add(k)
-                stack += arguments(self.operations[k])
-        return live
 
     # ---- the phases -------------------------------------------------------------------------
 
@@ -129,14 +122,9 @@ class Phases:
 
     def _recomputation(self, number: int) -> float:
         """The cost of computing a value for each element, from loads on."""
-        seen: set[int] = set()
-        stack = [number]
-        while stack:
-            k = stack.pop()
-            if k not in seen and self.level[k] > self.nest.outer:
-                seen.add(k)
-                stack += arguments(self.operations[k])
-        return sum(cost(self.operations[k]) for k in seen)
+        of_elements = lambda k: self.level[k] > self.nest.outer
+        made = made_of(self.operations, [number], of_elements)
+        return sum(cost(self.operations[k]) for k in made)
 
     def _overwritten_too_early(self, phases: list[Phase], when: dict[int, int]) -> dict[int, int]:
         """Stores to postpone: their memory may be that of a load which a later phase repeats."""

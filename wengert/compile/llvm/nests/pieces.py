@@ -21,7 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compile.llvm.nests.schedule import accesses, arguments, dtype_of, loops_of
+from wengert.compile.llvm.nests.schedule import (
+    accesses,
+    arguments,
+    dtype_of,
+    loops_of,
+    passes_before,
+)
 from wengert.compile.llvm.nests.streams import sums_of_exponentials
 from wengert.compile.plan.kernel import (
     INT64,
@@ -144,14 +150,10 @@ class _Draft:
     def _phases(self) -> list[list[int]]:
         """The reductions over rows that are cut: those known at first, those that use them, ..."""
         phases: dict[int, list[int]] = {}
-        ready: list[int] = []
-        for k, op in enumerate(self.operations if self.row else ()):
-            latest = max((ready[i] for i in arguments(op)), default=0)
-            if isinstance(op, Reduce):
-                phases.setdefault(latest, []).append(k)
-                latest += 1
-            ready.append(latest)
-        return [phases[k] for k in sorted(phases)]
+        for k, number in enumerate(passes_before(self.operations) if self.row else ()):
+            if isinstance(self.operations[k], Reduce):
+                phases.setdefault(number, []).append(k)
+        return [phases[number] for number in sorted(phases)]
 
     def _reduce(self, reduces: list[int]) -> None:
         """Reductions that do not use each other: over each piece, and over those results."""

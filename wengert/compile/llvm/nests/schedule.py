@@ -9,7 +9,7 @@ stay in registers.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -117,6 +117,31 @@ def arguments(op: Operation) -> tuple[int, ...]:
     if isinstance(op, Store):
         return (op.arg, *(k for k, _, _ in op.access.indices))
     return ()
+
+
+def made_of(
+    operations: Sequence[Operation],
+    numbers: Iterable[int],
+    among: Callable[[int], bool] = lambda k: True,
+) -> set[int]:
+    """Operations, and all that their values are made of; no further than these are `among`."""
+    found: set[int] = set()
+    waiting = [*numbers]
+    while waiting:
+        k = waiting.pop()
+        if k not in found and among(k):
+            found.add(k)
+            waiting += arguments(operations[k])
+    return found
+
+
+def passes_before(operations: Sequence[Operation]) -> list[int]:
+    """For each operation, how many reductions at least come before its value, one of another."""
+    passes: list[int] = []
+    for op in operations:
+        latest = max((passes[k] for k in arguments(op)), default=0)
+        passes.append(latest + isinstance(op, Reduce))
+    return passes
 
 
 def loops_of(operations: Sequence[Operation], row: Iterable[int]) -> list[frozenset[int]]:

@@ -12,11 +12,10 @@ plan are of it. The last word on what is infinite or NaN have the two passes: se
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from wengert.compile.llvm.nests.schedule import Nest, Phase, arguments
+from wengert.compile.llvm.nests.schedule import Nest, Phase, arguments, made_of
 from wengert.compile.plan.kernel import Apply, Const, Index, Load, Operation, Reduce
 
 LONG = 1 << 9
@@ -168,15 +167,4 @@ class _Finder:
 
     def _follows(self, number: int) -> bool:
         """Whether a value depends on the maximum."""
-        return self.maximum in _all_of(self.operations, number)
-
-
-def _all_of(operations: tuple[Operation, ...], number: int) -> Iterator[int]:
-    """An operation, and all that its value is made of."""
-    seen, stack = {number}, [number]
-    while stack:
-        k = stack.pop()
-        yield k
-        new = [i for i in arguments(operations[k]) if i not in seen]
-        seen.update(new)
-        stack += new
+        return self.maximum in made_of(self.operations, [number])
