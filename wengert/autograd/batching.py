@@ -7,7 +7,7 @@ public `vmap`, in `transforms/vmap.py`, adds containers, dimensions and chunks. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +55,14 @@ def each(f: Callable[..., Any], size: int, *arrays: Any, randomness: Any = "erro
         with within(level):
             results = f(*inside)
         return [None if x is None else _crossing(left, leaving, x, level) for x in results]
+
+
+def units(x: Any) -> Iterator[np.ndarray]:
+    """Arrays like x that are one in one entry and zero elsewhere."""
+    for i in np.ndindex(x._array.shape):
+        unit = np.zeros_like(x._array)
+        unit[i] = 1
+        yield unit
 
 
 class VmapInfo(NamedTuple):

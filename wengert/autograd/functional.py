@@ -7,13 +7,13 @@ Inputs and outputs are Tensors or tuples of them. The results have no history un
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.autograd import forward
-from wengert.autograd.batching import each
+from wengert.autograd.batching import each, units
 from wengert.autograd.differentiate import grad
 from wengert.autograd.record import recorder
 from wengert.errors import GradError
@@ -406,14 +406,6 @@ def _by_columns(func: Function, inputs: Tensors, create_graph: bool, strict: boo
             )
     matrices = tuple(_result(block, several, create_graph) for block in blocks)
     return matrices if several_out else matrices[0]
-
-
-def units(x: Any) -> Iterator[np.ndarray]:
-    """Arrays like x that are one in one entry and zero elsewhere."""
-    for i in np.ndindex(x._array.shape):
-        unit = np.zeros_like(x._array)
-        unit[i] = 1
-        yield unit
 
 
 def _rows(

@@ -14,8 +14,8 @@ import numpy as np
 
 from wengert import dtypes, numeric
 from wengert.autograd import forward_ad
+from wengert.autograd.batching import units as units
 from wengert.autograd.differentiate import grad
-from wengert.autograd.functional import units as units
 from wengert.tensor import Tensor, wrap
 
 Function = Callable[..., Any]

@@ -123,8 +123,8 @@ class Phases:
     def _recomputation(self, number: int) -> float:
         """The cost of computing a value for each element, from loads on."""
         of_elements = lambda k: self.level[k] > self.nest.outer
-        made = made_of(self.operations, [number], of_elements)
-        return sum(cost(self.operations[k]) for k in made)
+        parts = made_of(self.operations, [number], of_elements)
+        return sum(cost(self.operations[k]) for k in parts)
 
     def _overwritten_too_early(self, phases: list[Phase], when: dict[int, int]) -> dict[int, int]:
         """Stores to postpone: their memory may be that of a load which a later phase repeats."""

@@ -125,14 +125,14 @@ def made_of(
     among: Callable[[int], bool] = lambda k: True,
 ) -> set[int]:
     """Operations, and all that their values are made of; no further than these are `among`."""
-    found: set[int] = set()
+    parts: set[int] = set()
     waiting = [*numbers]
     while waiting:
         k = waiting.pop()
-        if k not in found and among(k):
-            found.add(k)
+        if k not in parts and among(k):
+            parts.add(k)
             waiting += arguments(operations[k])
-    return found
+    return parts
 
 
 def passes_before(operations: Sequence[Operation]) -> list[int]:
