@@ -336,6 +336,20 @@ def test_a_forked_process_is_told():
     assert "this one was forked after MPI's start" in done.stdout
 
 
+def test_a_script_sees_its_own_folder_and_not_that_from_which_it_was_started(tmp_path):
+    # A file that is called as one of Python's modules ended all workers before the script.
+    (tmp_path / "random.py").write_text("raise SystemExit('the wrong one')\n")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "beside.py").write_text("told = 'found'\n")
+    script = "import random, sys, beside, wengert\nprint(beside.told, sys.argv, flush=True)\n"
+    (tmp_path / "sub" / "script.py").write_text(script)
+    words = ["run", "--nproc", "2", "sub/script.py", "--epochs", "3"]
+    begin = f"import os, sys; os.chdir({str(tmp_path)!r}); from wengert.cli import main; "
+    done = run([sys.executable, "-P", "-c", f"{begin}sys.exit(main({words!r}))"])
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("found ['sub/script.py', '--epochs', '3']") == 2
+
+
 def started_by(monkeypatch, words, **variables):
     """What the launcher would run."""
     begun = []

@@ -97,6 +97,9 @@ def start(options: argparse.Namespace) -> int:
     least, nproc = how_many(options, engine)
     environment = os.environ | {"TORCHELASTIC_RUN_ID": uuid.uuid4().hex}
     environment["TORCHELASTIC_MAX_RESTARTS"] = str(options.max_restarts)
+    if Path(__file__).parents[2] == Path.cwd():  # a checkout, which workers find here alone
+        folders = os.getcwd(), environment.get("PYTHONPATH")  # noqa: PTH109
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
     if least is not None:
         environment["WENGERT_MIN_RANKS"] = str(least)
     attempt = engine.begin(nproc, least)
@@ -191,7 +194,8 @@ def mpi_attempts(hosts: str | None, nproc: int, least: int | None) -> Attempt:
         )
 
     def attempt(words: list[str], environment: dict[str, str]) -> int:
-        worker = [sys.executable, "-m", "wengert.cli.worker", *words]
+        # -P, or this folder would come before Python's own modules.
+        worker = [sys.executable, "-P", "-m", "wengert.cli.worker", *words]
         if hosts or not elastic:
             return _wait(command(nproc, worker, hosts, environment, elastic), environment)
         with tempfile.TemporaryDirectory() as folder:

@@ -202,7 +202,8 @@ def joined(what: str) -> Member:
     if own is None:
         raise ValueError(
             f"{what}: Default process group has not been initialized, please make sure to call "
-            "init_process_group. With the backend 'threads', each thread calls it."
+            "init_process_group before, and nothing after destroy_process_group. With the backend "
+            "'threads', each thread calls it."
         )
     return own
 

@@ -702,8 +702,8 @@ class Mpi(Transport):
     def missed(self, what: Callable[[], str], rank: int) -> DistBackendError:
         """The error for a rank that has left the group before it came to what others wait for."""
         self.end(
-            f"rank {rank} has left the group before it came to this: its program has ended, or "
-            "has called destroy_process_group()"
+            f"rank {rank} has left the group before it came to this: its program has ended (at "
+            "unequal numbers of batches, use DDP's join), or has called destroy_process_group()"
         )
         return self.unusable(what)
 

@@ -91,7 +91,8 @@ def _check(name: str, own: ProcessGroup, end: Any, stacked: bool = False) -> Non
     for t in tensors:
         if not isinstance(t, Tensor):
             raise TypeError(
-                f"rank {own.rank()}: {name} takes tensors, not {type(t).__name__}. Objects go by "
+                f"rank {own.rank()}: {name} takes tensors, not {type(t).__name__}. "
+                "wg.from_numpy(x) is one in the memory of a NumPy array; objects go by "
                 "all_gather_object and its like."
             )
     shapes = {tuple(t.shape) for t in tensors}
