@@ -11,10 +11,12 @@ pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.bodies import KINDS
+from wengert import nn
 from wengert.autograd import engine
 from wengert.compile.call import link
 from wengert.compile.call.specialization import Specialization
 from wengert.errors import FreedGraphError, ModifiedError
+from wengert.history.location import line_of
 
 
 @pytest.fixture(params=KINDS, ids=lambda make: make.__name__, autouse=True)
@@ -66,6 +68,17 @@ def test_the_line_of_the_call_is_that_of_the_node():
     for line in ("\n    y = f(w)\nwere freed", "\n    y.backward()\n"):
         assert line in str(told.value)
     assert w.grad.tolist() == [2.0, 4.0]
+
+
+def test_the_line_of_a_call_by_the_library_is_the_users():
+    # Machine code takes the line of the frame that runs, where that is the user's.
+    module = nn.Linear(2, 2)
+    module.forward = wg.compile(module.forward)
+    network, x = nn.Sequential(nn.Identity(), module), wg.ones(3, 2)
+    for _ in range(3):
+        node = network(x)._node
+        assert node.name() == "CompiledBackward"
+        assert line_of(node.code, node.at).endswith("node = network(x)._node")
 
 
 def test_what_a_node_keeps_goes_with_a_pass_that_frees_it():

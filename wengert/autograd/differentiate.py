@@ -72,7 +72,10 @@ def backward(
     retain = create_graph if retain_graph is None else retain_graph
     usual = not (create_graph or modes.pushing) and inputs is None
     seed = _usual_seed(tensors, grad_tensors) if usual else None
-    if seed is not None and (edge := edge_of(tensors)) is not None:
+    edge: Any = None
+    if seed is not None:
+        edge = tensors._node if tensors._origin is None else current_node(tensors)
+    if edge is not None:
         if edge.direct is not SETTLES or not engine.settled(edge, seed, retain):
             engine.run([(edge, seed)], retain, False)
         return

@@ -63,14 +63,15 @@ class HistoryMethods:
     @property
     def grad(self: Any) -> Tensor:  # None before a backward pass, which types pass over
         """The accumulated gradient, or None."""
+        gradient = self._grad
         if (
-            self._grad is None
+            gradient is None
             and self._node is not None
             and not self.is_leaf
             and not self.retains_grad
         ):
             warn(differentiate.explain_non_leaf(self))
-        return self._grad
+        return gradient
 
     @grad.setter
     def grad(self: Any, value: Any) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from wengert.autograd import anomaly
 from wengert.errors import FreedGraphError, InferenceError, ModifiedError
 from wengert.history import modes
-from wengert.history.location import line_of, user_frame
+from wengert.history.location import INTERNAL, line_of, user_frame
 from wengert.history.node import Cell as Cell
 from wengert.history.node import Node, tick
 from wengert.rules.shapes import copy
@@ -53,8 +53,16 @@ class Freed:
     __slots__ = ("at", "code", "stamp")
 
     def __init__(self, frame: FrameType) -> None:
-        frame = user_frame(frame)
-        self.code, self.at = frame.f_code, frame.f_lasti
+        outer: Any = frame
+        code = frame.f_code
+        try:  # as `user_frame` has it: each sweep makes one
+            while INTERNAL[code.co_filename]:
+                outer = outer.f_back
+                code = outer.f_code
+        except (KeyError, AttributeError):
+            outer = user_frame(frame)
+            code = outer.f_code
+        self.code, self.at = code, outer.f_lasti
         self.stamp = tick()
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from numpy import ndarray
 
 from wengert.arrays.batched.array import BatchedArray, in_turn
-from wengert.autograd import engine, saved
+from wengert.autograd import saved
 from wengert.autograd.differentiate import grad
+from wengert.autograd.engine import ACCUMULATING
 from wengert.compile.trace.arguments import tracked
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.results import tensors_in
@@ -74,7 +75,7 @@ class CompiledBackward(Node):
         settle = self.owner.settle
         if settle is None:
             return False
-        with engine.ACCUMULATING:
+        with ACCUMULATING:
             done: bool = settle(self.saved, self, g if type(g) is ndarray else _whole(g))
         return done
 

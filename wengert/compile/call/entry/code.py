@@ -21,10 +21,11 @@ from wengert.compile.call.entry import parts, phases  # noqa: F401  (they fill P
 from wengert.compile.call.entry.words import Field, Form, Head, History, Kind, Phase, Span
 from wengert.compile.call.entry.writer import HALF, PARTS, WORD, Writer
 from wengert.compile.llvm.machine.host import FEW, Code, compile_text, register
+from wengert.history.location import INTERNAL
 from wengert.history.node import AccumulateGrad, Output, SharedCell
 from wengert.tensor import INFERENCE, Tensor, View
 
-_NAMES = sys.intern("stamp"), sys.intern("_grad")
+_NAMES = sys.intern("stamp"), sys.intern("_grad"), sys.intern("co_filename")
 """Of attributes that it asks for."""
 
 
@@ -439,6 +440,7 @@ def _known() -> at.Layouts:
     for known in classes:
         register(f"entry.{known.__name__}", id(known))
     register("entry.INFERENCE", id(INFERENCE))
+    register("entry.INTERNAL", id(INTERNAL))
     for name in _NAMES:
         register(f"entry.{name}", id(name))
     for name, address in at.functions().items():

@@ -245,16 +245,36 @@ def recorded(w: Writer, table: ir.Value) -> None:
         _fill(w, node, offsets["saved"], w.call("gathered", *w.span(table, Head.SAVED)))
         time = w.call("python.PyObject_CallNoArgs", w.word(record, Field.CLOCK))
         _fill(w, node, offsets["order"], time)
-        line = w.call("python.PyObject_CallNoArgs", w.word(record, Field.CALL))
-        w.need(w.differs(line, 0))
-        for k, name in enumerate(("code", "at")):
-            w.put(node, offsets[name], w.load(line, at.TUPLE_ITEMS + 8 * k))
-        w.call("python.Py_DecRef", line)
+        with w.when(w.same(w.call("called_at", node), 0)):
+            line = w.call("python.PyObject_CallNoArgs", w.word(record, Field.CALL))
+            w.need(w.differs(line, 0))
+            for k, name in enumerate(("code", "at")):
+                w.put(node, offsets[name], w.load(line, at.TUPLE_ITEMS + 8 * k))
+            w.call("python.Py_DecRef", line)
         begin = w.word(table, Head.RECORDED)
         with w.section(table, Head.RECORDED) as given:
             place = w.build.udiv(w.build.sub(given, begin), w.number(8 * RECORD))
             slot = w.call("slot_of", node, place, empty)
             _fill(w, w.call("find", given), w.offsets.node, slot)
+
+
+@part(HALF)
+def called_at(w: Writer, node: ir.Value) -> None:
+    """Note the line of the call in a node; whether it is the user's, who mostly calls himself."""
+    offsets, ours = w.offsets.recorded, w.variable()
+    frame = w.call("python.PyEval_GetFrame")
+    w.need(w.differs(frame, 0))
+    code = w.call("python.PyFrame_GetCode", frame)
+    file = w.call("attribute", code, w.known("entry.co_filename"))
+    w.build.store(w.number(0), ours)
+    with w.when(w.differs(file, 0)):
+        w.build.store(w.call("item", w.known("entry.INTERNAL"), file), ours)
+    with w.when(w.differs(w.build.load(ours), w.known("python._Py_FalseStruct"))):
+        w.call("python.Py_DecRef", code)
+        w.build.ret(w.number(0, HALF))
+    _fill(w, node, offsets["code"], code)
+    offset = w.build.sext(w.call("python.PyFrame_GetLasti", frame), WORD)
+    _fill(w, node, offsets["at"], w.call("python.PyLong_FromLongLong", offset))
 
 
 def _fill(w: Writer, x: ir.Value, offset: int, value: ir.Value) -> None:

@@ -50,6 +50,8 @@ _SIGNATURES: dict[str, tuple[ir.Type, tuple[ir.Type, ...]]] = {
     "python.PyContextVar_Get": (HALF, (WORD, WORD, WORD)),
     "python.PyFrame_GetBack": (WORD, (WORD,)),
     "python.PyFrame_GetCode": (WORD, (WORD,)),
+    "python.PyFrame_GetLasti": (HALF, (WORD,)),
+    "python.PyEval_GetFrame": (WORD, ()),
     "listener.get_extra": (HALF, (WORD, WORD, WORD)),
     "entry.object_new": (WORD, (WORD, WORD, WORD)),
     "entry.scalar": (WORD, (WORD,)),
