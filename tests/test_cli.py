@@ -332,3 +332,12 @@ def test_the_doctor_tells_of_packages_that_are_missing_and_of_no_cache(run, time
     out = run("doctor")[1]
     assert "no-such     missing; pip install 'wengert[fast]' brings it" in out
     assert "none: WENGERT_CACHE is empty" in out
+
+
+@pytest.mark.parametrize("word", ["--nproc-per-node", "--nproc_per_node=2", "--nprocs"])
+def test_a_command_names_its_option_that_is_nearest_to_an_unknown_one(word, capsys):
+    # It was the whole program that did not know it, whose help has no options of `run`.
+    assert cli.main(["run", word, "script.py"]) == 2
+    said = capsys.readouterr().err
+    assert f"wengert run: unrecognized arguments: {word} (did you mean --nproc?)" in said
+    assert "See wengert run --help." in said
