@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compile.backend import backend
+from wengert.compile.plan.planner import plan
 from wengert.compile.program.bodies import Choose, Repeat, Rewind, Until, bodies
 
 w = np.array([0.3, -0.5, 0.7])
@@ -159,3 +161,37 @@ def test_what_is_checked_in_a_loop_that_nobody_reads_is_checked():
     assert (compiled(w, 0 - 1) == w * 2).all()
     with pytest.raises(IndexError):
         compiled(w, 2)
+
+
+def fitted(c, t):
+    value, power = 0.0, np.ones_like(t)
+    for k in range(len(c)):
+        value, power = value + c[k] * power, power * t
+    return np.sum((np.sign(t) - value) ** 2)
+
+
+def test_a_derivative_by_elements_that_a_loop_takes_is_written_one_by_one():
+    # Each iteration made zeros for all elements, put a number among them, and added these to the
+    # sum of those before: a thousand coefficients took a million additions.
+    c, t = np.random.default_rng(0).uniform(size=70), np.linspace(-1, 1, 9)
+    gradient = wg.compile(wg.grad(fitted))
+    np.testing.assert_allclose(gradient(c, t), wg.grad(fitted)(c, t), rtol=1e-9)
+    np.testing.assert_allclose(gradient(2 * c, t), wg.grad(fitted)(2 * c, t), rtol=1e-9)
+    _, back = of_kind(Repeat, gradient.program)
+    (body,) = bodies(back)
+    names = [s.name for s in body.statements]
+    assert "added" in names
+    assert "full" not in names
+    (last,) = [
+        s for s in plan(body, backend(), inside=True).steps if s.statements[-1].name == "added"
+    ]
+    assert not last.kernel.extents
+
+
+def test_an_array_of_one_number_that_a_body_is_given_it_makes():
+    def f(x):
+        zeros = np.zeros(3)
+        return wg.scan(lambda h, row: (h + np.where(row > 0, zeros, row), h * zeros), x[0], x)
+
+    (loop,) = of_kind(Repeat, checked(f, x))
+    assert len(loop.args) == 2

@@ -285,6 +285,8 @@ class Hit:
 
 LOOKED_THROUGH = 256
 """So large an array at most is gone through to write to one place of it."""
+NEAR = 32
+"""That large where nothing else of it is written, and a loop may have it in registers."""
 
 
 def find_hit(s: Statement, roles: Roles) -> Hit | None:
@@ -322,6 +324,7 @@ def find_hit(s: Statement, roles: Roles) -> Hit | None:
     uncovered = [k for k, n in enumerate(common) if n != 1 and k not in covered]
     if len(free) != 1 or uncovered:
         return None
-    if not covered and x.size > LOOKED_THROUGH:
+    in_place = roles.program.updates.get(x) is s.output
+    if not covered and x.size > (NEAR if in_place else LOOKED_THROUGH):
         return None
     return Hit(free[0][0], free[0][1], rows, common)

@@ -2,8 +2,9 @@
 
 Of an array of one number, or of one row again and again, each iteration reads the same; and a row
 of what is computed element by element is computed of rows. So such arrays need not lie in memory,
-if no one else reads them and they cost no more than moving them. And what a loop makes twice it
-writes once.
+if no one else reads them and they cost no more than moving them. An array of one number that all
+iterations read is made in each, where what is made of it is known to be that number for the most
+part, as what is added to a part of zeros. And what a loop makes twice it writes once.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from wengert.compile.program.bodies import Repeat
 from wengert.compile.program.operations import full
 from wengert.compile.program.passes.rewrite import is_elementwise
 from wengert.compile.program.program import Program, Statement, Value, mapped
+
+Pairs = list[tuple[Any, Value]]
+"""Arguments of a loop, and what stands for them in its body."""
 
 
 def rows(program: Program) -> bool:
@@ -61,16 +65,26 @@ def _leaner(s: Statement, makers: dict[Value, Statement], alone: set[Value]) -> 
             body.substitute({row: twin})
         elif not _made_inside(body, makers.get(x), row, x in alone, given, around):
             continue
-        kept = [*pairs[:first], *given, *around]
-        body.inputs = [loop.body.inputs[0], *(w for _, w in kept)]
-        function = Repeat(body, loop.length, loop.backwards, first, len(given))
-        args = tuple(y for y, _ in kept)
-        return Statement(function, args, s.kwargs, s.outputs, s.code, s.at)
+        return _given(s, body, pairs[:first], given, around)
+    for k, (x, v) in enumerate(pairs[last:], last):
+        maker = makers.get(x)
+        if maker is not None and maker.function is full and not maker.inputs:
+            body = copy.copy(loop.body)
+            one = Statement(full, maker.args, {}, (v,), maker.code, maker.at)
+            body.statements = [one, *body.statements]
+            around = [*pairs[last:k], *pairs[k + 1 :]]
+            return _given(s, body, pairs[:first], pairs[first:last], around)
     return None
 
 
-Pairs = list[tuple[Any, Value]]
-"""Arguments of a loop, and what stands for them in its body."""
+def _given(s: Statement, body: Program, states: Pairs, rows: Pairs, around: Pairs) -> Statement:
+    """The loop with another body, which is given this."""
+    loop: Any = s.function
+    pairs = [*states, *rows, *around]
+    body.inputs = [body.inputs[0], *(v for _, v in pairs)]
+    function = Repeat(body, loop.length, loop.backwards, len(states), len(rows))
+    args = tuple(x for x, _ in pairs)
+    return Statement(function, args, s.kwargs, s.outputs, s.code, s.at)
 
 
 def _made_inside(
