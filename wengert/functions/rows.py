@@ -15,6 +15,7 @@ import numpy as np
 from wengert.arrays.kind import Kind
 from wengert.arrays.methods import ArrayMethods
 from wengert.autograd import primitive
+from wengert.dispatch import each
 from wengert.rules.indexing import add_rows, take_rows
 
 
@@ -28,7 +29,7 @@ class Rows(Kind):
         result = NotImplemented if meaning is None else meaning(self, *args, **kwargs)
         if result is not NotImplemented:
             return result
-        return function(*whole(args), **{name: whole(x) for name, x in kwargs.items()})
+        return function(*whole(args), **whole(kwargs))
 
     def tensor(self, x: Any) -> Any:
         sparse = importlib.import_module("wengert.sparse.tensors")
@@ -40,9 +41,7 @@ ROWS = Rows()
 
 def whole(x: Any) -> Any:
     """An argument with all elements of the arrays of rows in it."""
-    if type(x) in (list, tuple):
-        return type(x)(map(whole, x))
-    return x.dense() if isinstance(x, RowsArray) else x
+    return each(lambda x: x.dense() if isinstance(x, RowsArray) else x, x)
 
 
 class RowsArray(ArrayMethods):

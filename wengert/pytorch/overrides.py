@@ -20,6 +20,7 @@ from typing import Any, Self
 
 from wengert import dtypes
 from wengert.autograd.record import MOVED, take_over
+from wengert.dispatch import each
 from wengert.imports import lacking as _lacking
 from wengert.nn import functional
 from wengert.nn.layers import activations, linear
@@ -170,13 +171,8 @@ def default(cls: type, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
 def _as(result: Any, cls: type) -> Any:
     if cls is Tensor:
         return result
-    if isinstance(result, Tensor):
-        return result if isinstance(result, cls) else result.as_subclass(cls)
-    if isinstance(result, tuple) and hasattr(result, "_fields"):
-        return type(result)(*(_as(part, cls) for part in result))
-    if type(result) in (tuple, list):
-        return type(result)(_as(part, cls) for part in result)
-    return result
+    own = lambda x: x.as_subclass(cls) if isinstance(x, Tensor) and not isinstance(x, cls) else x
+    return each(own, result)
 
 
 def disabled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.dispatch import each
 from wengert.errors import BatchingError, MissingRuleError, TracingError, WengertError
 from wengert.scipy.source import by_source, can_run_again, entered, object_of_tensors, of_tensors
 from wengert.scipy.standard import asks_arrays, by_the_standard, holds_arrays, undefined
@@ -73,12 +74,12 @@ def _takes(theirs: Function, args: Any, kwargs: Any) -> bool:
 
 def _numbers(x: Any) -> Any:
     """Arguments without history; what has no numbers yet stays as it is, and is refused."""
-    if type(x) in (list, tuple):
-        return type(x)(map(_numbers, x))
-    if type(x) is dict:
-        return {name: _numbers(value) for name, value in x.items()}
-    known = isinstance(getattr(x, "_array", None), np.ndarray)
-    return x._array.copy()[()] if known else x
+
+    def bare(x: Any) -> Any:
+        known = isinstance(getattr(x, "_array", None), np.ndarray)
+        return x._array.copy()[()] if known else x
+
+    return each(bare, x)
 
 
 def linear(module: str, name: str, argument: str) -> Function:

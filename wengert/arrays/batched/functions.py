@@ -196,22 +196,6 @@ def _repeat(level: Level, a: BatchedArray, repeats: Any, axis: Any = None) -> An
     return BatchedArray(np.repeat(x.raw, repeats, axis_of(axis, x.ndim) + 1), level)
 
 
-@means(np.diag)
-def _diag(level: Level, v: BatchedArray, k: int = 0) -> Any:
-    if v.ndim != 1:
-        return np.diagonal(v, k)
-    n = v.shape[0] + abs(k)
-    rows = np.arange(v.shape[0])
-    out = np.zeros_like(v, shape=(n, n))
-    out[rows + max(-k, 0), rows + max(k, 0)] = v
-    return out
-
-
-@means(np.trace)
-def _trace(level: Level, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **r: Any) -> Any:
-    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, **r)
-
-
 @means(np.concatenate)
 def _concatenate(level: Level, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
     items: list[Any] = [as_array(x) for x in arrays]

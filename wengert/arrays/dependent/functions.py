@@ -25,7 +25,7 @@ from wengert.arrays.dependent.array import (
 )
 from wengert.arrays.facts import RUNNING
 from wengert.arrays.kind import Decorator
-from wengert.dispatch import Function, signature
+from wengert.dispatch import Function, each, signature
 from wengert.rules import convolution as c
 from wengert.rules import indexing, products, reductions, shapes
 
@@ -333,13 +333,10 @@ def _of_matrices(function: Any, origins: Dependence, *args: Any, **kwargs: Any) 
             names = origins.either(names, origins.everything([x.ids]))
 
     def named(part: Any) -> Any:
-        if isinstance(part, tuple):
-            parts = map(named, part)
-            return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
         core = (1,) * (np.ndim(part) - names.ndim)
         return dependent(origins, part, np.reshape(names, (*names.shape, *core)))
 
-    return named(function(*values_of(args), **values_of(kwargs)))
+    return each(named, function(*values_of(args), **values_of(kwargs)))
 
 
 # ---- products --------------------------------------------------------------------------------
@@ -412,8 +409,8 @@ def _convolution(
     names = names.reshape(value.shape)
     for parameter in (weight, bias):
         if type(parameter) is DependentArray:
-            each = origins.along(parameter.ids, tuple(range(1, parameter.ndim)))
-            names = origins.either(names, each.reshape(-1, *(1,) * (value.ndim - 2)))
+            spread = origins.along(parameter.ids, tuple(range(1, parameter.ndim)))
+            names = origins.either(names, spread.reshape(-1, *(1,) * (value.ndim - 2)))
     return dependent(origins, value, names)
 
 

@@ -17,6 +17,7 @@ from wengert.arrays.facts import REDUCTIONS, RUNNING
 from wengert.arrays.kind import Kind
 from wengert.arrays.methods import ArrayMethods
 from wengert.arrays.symbolic.terms import Term, apply, symbol, term
+from wengert.dispatch import each
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.rules.indexing import add_at
@@ -134,9 +135,7 @@ def _objects(x: Any) -> Any:
 
 def _wrapped(x: Any) -> Any:
     """The result of a function of cells."""
-    if isinstance(x, (tuple, list)):
-        return type(x)(map(_wrapped, x))
-    return SymbolicArray(_objects(x))
+    return each(lambda cells: SymbolicArray(_objects(cells)), x)
 
 
 def _elements(cells: Any) -> list[Any]:
@@ -200,11 +199,7 @@ def _accumulated(ufunc: Any, x: Any, axis: int = 0, **rest: Any) -> SymbolicArra
 
 
 def _cells_in(item: Any) -> Any:
-    if isinstance(item, SymbolicArray):
-        return item.cells
-    if isinstance(item, (tuple, list)):
-        return type(item)(map(_cells_in, item))
-    return item
+    return each(lambda x: x.cells if isinstance(x, SymbolicArray) else x, item)
 
 
 _NAMED = frozenset({np.where, sigmoid, relu, erf})
@@ -224,7 +219,7 @@ means, pattern = Formulas.means, Formulas.pattern
 )  # fmt: skip
 def _moved(function: Any, kind: Formulas, *args: Any, **kwargs: Any) -> Any:
     """Functions that move terms about, or add and multiply them: NumPy's own do so for objects."""
-    return _wrapped(function(*_cells_in(args), **{k: _cells_in(v) for k, v in kwargs.items()}))
+    return _wrapped(function(*_cells_in(args), **_cells_in(kwargs)))
 
 
 @means(np.ufunc.reduce)
