@@ -522,6 +522,10 @@ def generalized(level: Level, function: Any, args: Any, kwargs: Any, takes: str 
 # ---- one example after the other ------------------------------------------------------------
 
 
+_COUNTING = "axis", "axis1", "axis2", "axes"
+"""What NumPy calls arguments that count dimensions."""
+
+
 def further(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
     """A function of which it is known what counts dimensions: one call for all examples.
 
@@ -535,7 +539,8 @@ def further(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
     shapes = [n for n in call if n.endswith("shape")]
     ndim = len(call[shapes[0]]) if shapes else ndim_of(args[0])
     rule = RULES.get(function)
-    axes = [n for n in (rule.axes or () if rule else ("axis", "axis1", "axis2")) if n in call]
+    counting = _COUNTING if rule is None or rule.axes is None else rule.axes
+    axes = [n for n in counting if n in call]
     if axes and not ndim and hasattr(function, "body") and not function.opaque:
         return level.body(function.body, args, kwargs)  # there is nothing to count
     for name, value in call.items():

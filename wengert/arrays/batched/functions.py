@@ -15,7 +15,6 @@ from wengert.arrays.batched.array import (
     check_target,
     loop,
     raw,
-    results,
 )
 from wengert.arrays.common import axes_of, axis_of
 from wengert.arrays.facts import COMPOSED, LIKE, REDUCED_BY, RUNNING
@@ -160,12 +159,6 @@ def _roll(level: Level, a: BatchedArray, shift: Any, axis: Any = None) -> Any:
     return BatchedArray(np.roll(a.raw, shift, axes if len(axes) > 1 else axes[0]), level)
 
 
-@means(np.rot90)
-def _rot90(level: Level, m: BatchedArray, k: int = 1, axes: Any = (0, 1)) -> Any:
-    i, j = axes_of(axes, m.ndim)
-    return BatchedArray(np.rot90(m.raw, k, (i + 1, j + 1)), level)
-
-
 @means(np.tril)
 def _tril(level: Level, m: BatchedArray, k: int = 0) -> Any:
     return BatchedArray(np.tril(_square(m).raw, k), level)
@@ -210,12 +203,6 @@ def _stack(level: Level, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
     items: list[Any] = [as_array(x) for x in arrays]
     i = axis_of(axis, items[0].ndim + 1) + 1
     return BatchedArray(np.stack([raw(x, level) for x in items], i, **rest), level)
-
-
-@means(np.array_split)
-def _split(level: Level, ary: BatchedArray, indices_or_sections: Any, axis: int = 0) -> Any:
-    i = axis_of(axis, ary.ndim) + 1
-    return results(level, np.array_split(ary.raw, indices_or_sections, i))
 
 
 @means(np.pad)

@@ -18,9 +18,12 @@ means, pattern = Level.means, Level.pattern
 # ---- one axis further ------------------------------------------------------------------------
 
 
-@pattern(np.linalg.diagonal, convolution.max_places)
+@pattern(
+    np.linalg.diagonal, np.rot90, np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft,
+    convolution.max_places,
+)  # fmt: skip
 def _further(function: Any, level: Level, *args: Any, **kwargs: Any) -> Any:
-    """These have no rule that could say where the axis is."""
+    """These have no rule that says where the axis is."""
     return further(level, function, args, kwargs)
 
 

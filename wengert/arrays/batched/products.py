@@ -164,13 +164,6 @@ def _norm(
 # ---- Fourier transforms ---------------------------------------------------------------------
 
 
-@pattern(np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft)
-def _transform(
-    function: Any, level: Level, a: BatchedArray, n: Any = None, axis: int = -1, norm: Any = None
-) -> Any:
-    return BatchedArray(function(a.raw, n, axis_of(axis, a.ndim) + 1, norm), level)
-
-
 @pattern(
     np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn,
 )  # fmt: skip
