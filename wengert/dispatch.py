@@ -223,6 +223,18 @@ def called(function: Function, name: str, doc: str | None = None, module: str = 
     return function
 
 
+def taking(like: Function) -> Callable[[Function], Function]:
+    """A decorator: a function of any arguments takes those of another one, to pass them on."""
+
+    def note(function: Function) -> Function:
+        result = inspect.signature(function, eval_str=True).return_annotation
+        taken = inspect.signature(like, eval_str=True).replace(return_annotation=result)
+        vars(function)["__signature__"] = taken
+        return function
+
+    return note
+
+
 def signature(function: Function) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The names of a function's arguments, in order, and the defaults of those that have one."""
     if isinstance(function, np.ufunc):

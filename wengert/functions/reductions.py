@@ -17,7 +17,7 @@ from wengert.autograd.operands import cast
 from wengert.autograd.out import in_dtype_of_out
 from wengert.autograd.record import recorder, usually
 from wengert.autograd.settings import refuses
-from wengert.dispatch import as_array, called, known, quietly
+from wengert.dispatch import as_array, called, known, quietly, taking
 from wengert.functions import elementary, results
 from wengert.functions.arguments import (
     Dim,
@@ -278,16 +278,10 @@ def var_mean(
 
 
 @told
-def std_mean(
-    input: Any,
-    dim: Any = None,
-    unbiased: Any = None,
-    keepdim: bool = False,
-    *,
-    correction: float | None = None,
-) -> tuple[Tensor, Tensor]:
+@taking(_var)
+def std_mean(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean."""
-    variance, center = var_mean(input, dim, unbiased, keepdim, correction=correction)
+    variance, center = var_mean(*args, **kwargs)
     return root(variance), center
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from wengert.functions.random import needs_floats, needs_range, needs_spread, nu
 from wengert.history.location import warn
 from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -232,16 +235,17 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 # ---- old names -----------------------------------------------------------------------------
 
 
-def _renamed(function: Any) -> Any:
+def _renamed(function: F, place: str = "nn.init") -> F:
     """A function by the name that it had before its underscore."""
     old = function.__name__[:-1]
 
     @functools.wraps(function)
-    def renamed(*args: Any, **kwargs: Any) -> Tensor:
-        warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{old}_`.", FutureWarning)
+    def called_so(*args: Any, **kwargs: Any) -> Any:
+        warn(f"`{place}.{old}` is now deprecated in favor of `{place}.{old}_`.", FutureWarning)
         return function(*args, **kwargs)
 
-    return called(renamed, old, f"The old name of `{old}_`.")
+    same: Any = called(called_so, old, f"The old name of `{old}_`.")
+    return same
 
 
 uniform = _renamed(uniform_)

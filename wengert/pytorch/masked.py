@@ -21,7 +21,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast, no_order
-from wengert.dispatch import called
+from wengert.dispatch import called, taking
 from wengert.functions import indexing, reductions, sorting
 from wengert.functions import math as elementwise
 from wengert.functions.arguments import Dim, some_dims, tensor_of
@@ -168,21 +168,10 @@ def var(
     return total * _inverse(_count(input, mask, dim, keepdim) - less)
 
 
-def std(
-    input: Any,
-    dim: Dim = None,
-    unbiased: bool | None = None,
-    *,
-    correction: Any = None,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Any = None,
-) -> Tensor:
+@taking(var)
+def std(*args: Any, **kwargs: Any) -> Tensor:
     """The square root of `var`."""
-    variance = var(
-        input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask
-    )
-    return reductions.root(variance)
+    return reductions.root(var(*args, **kwargs))
 
 
 def median(

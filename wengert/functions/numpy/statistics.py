@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from wengert.arrays.facts import composed
 from wengert.arrays.kind import array_of
-from wengert.dispatch import as_array, require
+from wengert.dispatch import as_array, require, taking
 from wengert.errors import MissingRuleError
 from wengert.functions.numpy.arguments import LONG, chosen, long
 from wengert.functions.numpy.calls import no_more, root
@@ -95,6 +94,7 @@ def _var(
 
 
 @composed(np.std)
+@taking(_var)
 def _std(a: Any, *args: Any, **kwargs: Any) -> Any:
     return root(_var(a, *args, **kwargs))
 
@@ -127,26 +127,17 @@ def _without_nan(function: Any) -> Any:
     return meaning
 
 
-def _signed(meaning: Any, like: Any) -> Any:
-    """A meaning with the arguments of another one."""
-    meaning.__signature__ = inspect.signature(like)
-    return meaning
-
-
 for _nan, _all in (
     (np.nansum, LONG[np.sum]), (np.nanprod, LONG[np.prod]), (np.nanmean, _mean),
     (np.nanvar, _var),
 ):  # fmt: skip
-    composed(_nan)(_signed(_without_nan(_all), _all))
+    composed(_nan)(taking(_all)(_without_nan(_all)))
 
 
 @composed(np.nanstd)
+@taking(_var)
 def _nanstd(a: Any, *args: Any, **kwargs: Any) -> Any:
     return root(np.nanvar(a, *args, **kwargs))
-
-
-for _function in (_std, _nanstd):
-    _signed(_function, _var)
 
 
 def _nan_extremum(whole: Any, neutral: float) -> Any:

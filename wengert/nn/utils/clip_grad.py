@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.engine import mark_written
-from wengert.history.location import warn
+from wengert.nn.init import _renamed
 from wengert.tensor import Tensor, settle, wrap
 
 Tensors = Tensor | Iterable[Tensor]
@@ -96,16 +96,4 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
         mark_written(g, "clip_grad_value_")
 
 
-def clip_grad_norm(
-    parameters: Tensors,
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
-    foreach: bool | None = None,
-) -> Tensor:
-    """The old name of `clip_grad_norm_`."""
-    warn(
-        "`nn.utils.clip_grad_norm` is now deprecated in favor of `nn.utils.clip_grad_norm_`.",
-        FutureWarning,
-    )
-    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+clip_grad_norm = _renamed(clip_grad_norm_, "nn.utils")
