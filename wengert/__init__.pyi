@@ -297,7 +297,8 @@ def clip_(self: _Tensor, min: _Any = None, max: _Any = None) -> _Tensor:
     """x kept between `min` and `max`."""
 def conj_physical_(input: _TensorLike) -> _Tensor:
     """`conj_physical`, in place."""
-from wengert.functions.inplace_functions import detach_ as detach_
+def detach_(self: _Any) -> _Tensor:
+    """Cut this tensor's history, in place. Views cannot be cut from their base."""
 def fill_(self: _Tensor, value: _TensorLike) -> _Tensor:
     """Make all elements one number."""
 def fix_(self: _Tensor) -> _Tensor:

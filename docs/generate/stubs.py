@@ -138,7 +138,7 @@ def imported(module: ModuleType, node: ast.ImportFrom | ast.Assign) -> Iterator[
         return
     for alias in node.names:
         if alias.name == "*":
-            yield f"from {node.module} import *"
+            yield from everything(importlib.import_module(node.module or ""))
             continue
         name = alias.asname or alias.name
         found = getattr(module, name, None)
@@ -151,6 +151,14 @@ def imported(module: ModuleType, node: ast.ImportFrom | ast.Assign) -> Iterator[
             yield f"from {node.module} import {alias.name} as {kept}"
             if name != alias.name:  # which would be private in a file of types
                 yield f"{name} = {kept}"
+
+
+def everything(module: ModuleType) -> Iterator[str]:
+    """The lines for all that a module has, of which only some have a file with the types."""
+    if module is elementary:
+        yield f"from {module.__name__} import *"
+    else:
+        yield from (definition(n, getattr(module, n), "") for n in sorted(module.__all__))
 
 
 def says_all(function: Any) -> bool:
