@@ -187,7 +187,7 @@ def _for_batched(function: Any, meaning: Function) -> Function:
 def set_apart(level: Level, function: Any, args: Any, kwargs: Any) -> bool:
     """Whether an argument is batched that a function's rule knows as a setting: as no array."""
     rule = RULES.get(function)
-    if rule is None:
+    if rule is None or function is np.clip:  # whose bounds may be arrays, of no derivative
         return False
     given = *zip(rule.arguments, args, strict=False), *kwargs.items()
     arrays = *rule.reverse, *rule.constants
