@@ -82,13 +82,13 @@ def _with_page(words: list[str]) -> list[str]:
 class _Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """A command says itself what it does not know: its help has its options."""
-        found, unknown = super().parse_known_args(args, namespace)
+        options, unknown = super().parse_known_args(args, namespace)
         if unknown and self._subparsers is None:
             name, known = unknown[0].partition("=")[0], self._option_string_actions
             near = difflib.get_close_matches(name, known, 1)
             hint = f" (did you mean {near[0]}?)" if near else ""
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
-        return found, unknown
+        return options, unknown
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
