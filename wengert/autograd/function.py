@@ -92,10 +92,7 @@ class FunctionNode(Node):
         """What `save_for_backward` kept, connected to its history."""
         if self._read_instead is not None:
             return self._read_instead
-        kept = self.saved  # read once: a sweep in another thread may free it
-        if type(kept) is saved.Freed:
-            raise saved.freed(self)
-        return tuple(self._read(i, value) for i, value in enumerate(kept))
+        return tuple(self._read(i, value) for i, value in enumerate(saved.kept(self)))
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:
@@ -104,9 +101,7 @@ class FunctionNode(Node):
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
-        if type(self.saved) is saved.Freed:
-            raise saved.freed(self)
-        return tuple(saved.SavedTensor(self, i) for i in range(len(self.saved)))
+        return tuple(saved.SavedTensor(self, i) for i in range(len(saved.kept(self))))
 
     def _read(self, i: int, value: Any) -> Any:
         slot = self._slots.get(i)

@@ -113,20 +113,15 @@ class SequenceNode(Node):
     shapes: list[tuple[int, ...]]
 
     def pull(self, g: Any) -> Any:
-        return self._pull(g, [saved.checked(self, value, None) for value in self._saved()])
+        return self._pull(g, [saved.checked(self, value, None) for value in saved.kept(self)])
 
     def pull_recorded(self, g: Any) -> Any:
-        values = zip(self._saved(), self.edges, strict=False)
+        values = zip(saved.kept(self), self.edges, strict=False)
         return self._pull(g, [saved.restored(self, value, edge) for value, edge in values])
 
     def release(self, freed: Any) -> None:
         if self.saved:
             self.saved = freed
-
-    def _saved(self) -> Any:
-        if type(self.saved) is saved.Freed:
-            raise saved.freed(self)
-        return self.saved
 
     def _pull(self, g: Any, items: list[Any]) -> Any:
         rule = self.rule

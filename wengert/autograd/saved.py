@@ -80,6 +80,14 @@ def freed(node: Node, by: Freed | None = None) -> FreedGraphError:
     return error
 
 
+def kept(node: Node) -> Any:
+    """What a node saved, read once: a sweep in another thread may free it."""
+    values = node.saved
+    if type(values) is Freed:
+        raise freed(node)
+    return values
+
+
 def explain_freed(error: FreedGraphError, root_order: int) -> None:
     """Add the likely cause, told by whether the root of this pass is younger than the freeing."""
     if root_order > error.stamp and error.args:
@@ -284,12 +292,11 @@ class SavedTensor:
                 "register_hooks(pack_hook, unpack_hook)."
             )
         node = self._node
-        if type(node.saved) is Freed:
-            raise freed(node)
-        value = node.saved[self._index]
+        values = kept(node)
+        value = values[self._index]
         is_output = node.fields[self._index + 1 : self._index + 2] == ("y_cell",)
         if is_output and not isinstance(value, Packed):
-            value = twin_of(value, node.saved[self._index + 1])
+            value = twin_of(value, values[self._index + 1])
         if not isinstance(value, (Tensor, Packed)):
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor with value None is forbidden: "
@@ -302,9 +309,9 @@ class SavedTensor:
         if value._cell is not None and value._cell.stamp > node.order:
             raise modified(node, value._array, value._cell)
         packed = Packed(value, *hooks, is_output=value._origin is TWIN)
-        rest = node.saved[self._index + 1 :]
+        rest = values[self._index + 1 :]
         rest = (None, *rest[1:]) if is_output else rest
-        node.saved = (*node.saved[: self._index], packed, *rest)
+        node.saved = (*values[: self._index], packed, *rest)
 
 
 _SHOWN = {
@@ -337,16 +344,14 @@ def introspection(fields: tuple[str, ...]) -> dict[str, property]:
 
 
 def _shown(node: Node, index: int, field: str) -> Any:
-    if type(node.saved) is Freed:
-        raise freed(node)
-    value = node.saved[index]
+    values = kept(node)
+    value = values[index]
     if "y_cell" in node.fields and field == "y":
-        return restored_output(node, value, node.saved[index + 1], node)
+        return restored_output(node, value, values[index + 1], node)
     edge = node if field == "y" else value._node if isinstance(value, Tensor) else None
     return restored(node, value, edge)
 
 
 def _raw(node: Node, index: int) -> SavedTensor:
-    if type(node.saved) is Freed:
-        raise freed(node)
+    kept(node)
     return SavedTensor(node, index)

@@ -113,9 +113,7 @@ class CompiledBackward(Node):
 
     def values(self) -> tuple[Any, ...]:
         """What is saved, if it is still there, and as it was."""
-        if type(self.saved) is saved.Freed:
-            raise saved.freed(self)
-        values: tuple[Any, ...] = self.saved
+        values: tuple[Any, ...] = saved.kept(self)
         for place in self.owner.tensors_back:
             tensor = place.read(values)
             if tensor._cell is not None and tensor._cell.stamp > self.order:

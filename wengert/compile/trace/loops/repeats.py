@@ -127,8 +127,7 @@ class BodyNode(Node):
         return self._pulled(g, modes.is_grad_enabled())
 
     def _pulled(self, g: Any, recorded: bool) -> Any:
-        if type(self.saved) is saved.Freed:
-            raise saved.freed(self)
+        saved.kept(self)
         pulled = self.pulled(g if self.outputs > 1 else [g], recorded)
         inner = self.inner()
         self.frees = inner is None or any(
