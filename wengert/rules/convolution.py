@@ -70,18 +70,23 @@ def padded(x: Any, padding: Sizes, value: Any = 0, after: Sizes | None = None) -
     after = padding if after is None else after
     if not any(padding) and not any(after):
         return x
-    n = len(padding)
-    front = x.shape[:-n]
-    sizes = [a + s + b for a, s, b in zip(padding, x.shape[-n:], after, strict=True)]
-    out = (
-        np.full((*front, *sizes), value, x.dtype) if value else np.zeros((*front, *sizes), x.dtype)
-    )
-    out[_inner(x.shape[-n:], padding)] = x
+    sizes, inner = _around(x.shape, padding, after)
+    out = np.full(sizes, value, x.dtype) if value else np.zeros(sizes, x.dtype)
+    out[inner] = x
     return out
 
 
-def _inner(spatial: Sizes, padding: Sizes) -> tuple[Any, ...]:
-    return (Ellipsis, *(slice(p, p + s) for p, s in zip(padding, spatial, strict=True)))
+@functools.lru_cache(256)
+def _around(shape: Sizes, before: Sizes, after: Sizes) -> tuple[Sizes, tuple[slice, ...]]:
+    """The shape with a border around its last dimensions, and where in it the array lies."""
+    widths = list(zip(*_full(shape, before, after), shape, strict=True))
+    sizes = tuple(a + n + b for a, b, n in widths)
+    return sizes, tuple(slice(a, a + n) for a, _, n in widths)
+
+
+def _full(shape: Any, before: Sizes, after: Sizes) -> tuple[Sizes, Sizes]:
+    lead = (0,) * (len(shape) - len(before))
+    return lead + before, lead + after
 
 
 @functools.lru_cache(64)
@@ -257,7 +262,8 @@ def convolution_input(
     if fewer and exact and all(s == 1 for s in stride):
         # Fewer numbers are moved when the windows are of g: a convolution with the weight reversed.
         return convolution(g, _reversed(weight, groups), stride, back, dilation, groups)
-    spatial = tuple(s + 2 * p for s, p in zip(x_shape[2:], padding, strict=True))
+    sizes, inner = _around(x_shape, padding, padding)
+    spatial = sizes[2:]
     result = np.empty(x_shape, g.dtype)
     matrix = np.swapaxes(weight.reshape(groups, o // groups, -1), 1, 2)
     last, first = (*range(1, g.ndim), 0), (g.ndim - 1, *range(g.ndim - 1))
@@ -273,7 +279,7 @@ def convolution_input(
         else:
             for place, window in _offsets(kernel, stride, dilation, out):
                 target[(slice(None), *window[1:])] += columns[(slice(None), *place)]
-        result[part] = target.transpose(first)[_inner(x_shape[2:], padding)]
+        result[part] = target.transpose(first)[inner]
     return result
 
 
@@ -402,12 +408,11 @@ def fold(
 ) -> Any:
     """Columns added back to the places of `x_shape` they came from: unfold transposed."""
     out = output_sizes(x_shape[2:], kernel, stride, padding, dilation)
-    spatial = tuple(s + 2 * p for s, p in zip(x_shape[2:], padding, strict=True))
-    result = np.zeros((*x_shape[:2], *spatial), g.dtype)
+    result, inner = _emptied(x_shape, g.dtype, kernel, stride, padding, dilation, out)
     columns = g.reshape(*x_shape[:2], *kernel, *out)
     for place, window in _offsets(kernel, stride, dilation, out):
         result[window] += columns[(slice(None), slice(None), *place)]
-    return np.ascontiguousarray(result[_inner(x_shape[2:], padding)])
+    return np.ascontiguousarray(inner)
 
 
 transposed(unfold, fold, "Im2Col", "Col2Im")
@@ -469,11 +474,9 @@ def _largest(x: Any, *windows: Sizes) -> Any:
 def _emptied(shape: Sizes, dtype: Any, *windows: Sizes) -> tuple[Any, Any]:
     """Zeros with the border, and the view of them without it."""
     padding = windows[2]
-    n = len(padding)
-    after = _room(shape[-n:], *windows)
-    sizes = [a + s + b for a, s, b in zip(padding, shape[-n:], after, strict=True)]
-    result = np.zeros((*shape[:-n], *sizes), dtype)
-    return result, result[_inner(shape[-n:], padding)]
+    sizes, inner = _around(shape, padding, _room(shape[-len(padding) :], *windows))
+    result = np.zeros(sizes, dtype)
+    return result, result[inner]
 
 
 def lowest(dtype: Any) -> Any:
@@ -621,11 +624,6 @@ def pad_with(x: Any, before: Sizes, after: Sizes, value: Any) -> Any:
     return out.copy() if out.base is not None else out
 
 
-def _full(shape: Any, before: Sizes, after: Sizes) -> tuple[Sizes, Sizes]:
-    lead = (0,) * (len(shape) - len(before))
-    return lead + before, lead + after
-
-
 def _unpad(g: Any, before: Sizes, after: Sizes) -> Any:
     return pad_with(g, tuple(-a for a in before), tuple(-b for b in after), 0)
 
@@ -654,11 +652,11 @@ def bordered(x: Any, before: Sizes, after: Sizes, mode: str) -> Any:
 def _bordered_in_memory(x: Any, before: Sizes, after: Sizes, mode: str) -> Any:
     n = len(before)
     lead, spatial = x.shape[:-n], x.shape[-n:]
-    sizes = tuple([a + s + b for a, s, b in zip(before, spatial, after, strict=True)])
-    if math.prod(sizes) <= _REMEMBERED:
+    sizes, inner = _around(x.shape, before, after)
+    if math.prod(sizes[-n:]) <= _REMEMBERED:
         places = _places(spatial, before, after, mode)
-        return x.reshape(*lead, math.prod(spatial)).take(places, -1).reshape(*lead, *sizes)
-    out, inner = _emptied_border(x.shape, x.dtype, before, after)
+        return x.reshape(*lead, math.prod(spatial)).take(places, -1).reshape(sizes)
+    out = np.empty(sizes, x.dtype)
     out[inner] = x
     for to, source in _edges(x.shape, before, after, mode):
         out[to] = out[source]
@@ -687,8 +685,7 @@ def unbordered(g: Any, x_shape: Sizes, before: Sizes, after: Sizes, mode: str) -
 
 @way(unbordered, lambda g, *_: type(g) is np.ndarray)
 def _unbordered_in_memory(g: Any, x_shape: Sizes, before: Sizes, after: Sizes, mode: str) -> Any:
-    out, inner = _emptied_border(x_shape, g.dtype, before, after)
-    out[...] = g
+    out, inner = np.array(g), _around(x_shape, before, after)[1]
     for to, source in reversed(_edges(x_shape, before, after, mode)):
         part = out[to]
         if mode == "replicate":
@@ -699,20 +696,6 @@ def _unbordered_in_memory(g: Any, x_shape: Sizes, before: Sizes, after: Sizes, m
 
 
 transposed(bordered, unbordered, "Pad", "PadBackward", axes=())
-
-
-def _emptied_border(shape: Any, dtype: Any, before: Sizes, after: Sizes) -> tuple[Any, Any]:
-    """Room for an array with its border, and where the array lies in it."""
-    sizes, inner = _around(shape, before, after)
-    return np.empty(sizes, dtype), inner
-
-
-@functools.lru_cache(256)
-def _around(shape: Sizes, before: Sizes, after: Sizes) -> tuple[Sizes, tuple[slice, ...]]:
-    """The shape with the border, and where in it the array lies."""
-    widths = list(zip(*_full(shape, before, after), shape, strict=True))
-    sizes = tuple(a + n + b for a, b, n in widths)
-    return sizes, tuple(slice(a, a + n) for a, _, n in widths)
 
 
 @functools.lru_cache(256)

@@ -86,9 +86,7 @@ def _alone(a: Any) -> bool:
 
 @way(np.linalg.inv, _alone)
 def _inverse(a: Any) -> Any:
-    from scipy.linalg.lapack import get_lapack_funcs
-
-    factor, invert, work = get_lapack_funcs(("getrf", "getri", "getri_lwork"), (a,))
+    factor, invert, work = _lapack(a, "getrf", "getri", "getri_lwork")
     packed, pivots, info = factor(a.T)  # transposed, it is in the order that LAPACK reads
     if info == 0:
         packed, info = invert(packed, pivots, lwork=int(work(len(a))[0].real), overwrite_lu=True)
@@ -104,11 +102,16 @@ def _one_system(a: Any, b: Any) -> bool:
 
 @way(np.linalg.solve, _one_system)
 def _solution(a: Any, b: Any) -> Any:
-    from scipy.linalg.lapack import get_lapack_funcs
-
-    (solve,) = get_lapack_funcs(("gesv",), (a, b))
+    (solve,) = _lapack(a, "gesv")
     _, _, x, info = solve(a, b)
     return _regular(info, np.ascontiguousarray(x).reshape(b.shape))
+
+
+def _lapack(a: Any, *names: str) -> list[Any]:
+    """LAPACK's functions for the dtype of an array."""
+    from scipy.linalg.lapack import get_lapack_funcs
+
+    return get_lapack_funcs(names, (a,))  # type: ignore[no-any-return]
 
 
 def _regular(info: int, solution: Any) -> Any:
@@ -482,7 +485,7 @@ general(
 def pivoted(a: Any) -> Any:
     """LAPACK's LU: both factors in one matrix, and for each row the one that it was exchanged
     with, counted from 1. Constants; `lu_unpivoted` has the derivative."""
-    getrf = _lapack("getrf", a)
+    (getrf,) = _lapack(a, "getrf")
     many = a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:])
     packed = np.empty_like(many)
     pivots = np.empty((len(many), min(a.shape[-2:])), np.int32)
@@ -501,7 +504,7 @@ def zero_at(packed: Any) -> Any:
 @primitive
 def ldl_factored(a: Any, hermitian: bool) -> Any:
     """LAPACK's L D L^T of matrices, packed, its exchanges of rows, and its codes."""
-    factor = _lapack("hetrf" if hermitian and a.dtype.kind == "c" else "sytrf", a)
+    (factor,) = _lapack(a, "hetrf" if hermitian and a.dtype.kind == "c" else "sytrf")
     packed, info = np.empty_like(a), np.zeros(a.shape[:-2], np.int32)
     pivots = np.empty(a.shape[:-1], np.int32)
     for place in np.ndindex(*a.shape[:-2]):
@@ -517,18 +520,12 @@ def _like_b(packed: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
 @functools.partial(primitive, result=_like_b)  # LAPACK does not check exchanges
 def ldl_solved(packed: Any, pivots: Any, b: Any, hermitian: bool) -> Any:
     """X with A X = B, from what `ldl_factored` gives."""
-    solve = _lapack("hetrs" if hermitian and packed.dtype.kind == "c" else "sytrs", packed)
+    (solve,) = _lapack(packed, "hetrs" if hermitian and packed.dtype.kind == "c" else "sytrs")
     x = np.array(b)
     for place in np.ndindex(*x.shape[:-2]):
         if x[place].size:
             x[place], _ = solve(packed[place], pivots[place], x[place], lower=True)
     return x
-
-
-def _lapack(name: str, a: Any) -> Any:
-    from scipy.linalg.lapack import get_lapack_funcs
-
-    return get_lapack_funcs((name,), (a,))[0]
 
 
 @primitive
