@@ -11,6 +11,7 @@ order stands instead: it has no pole at 0, so that derivatives of every order ar
 
 from __future__ import annotations
 
+import functools
 import math
 from inspect import Parameter, Signature
 from typing import Any
@@ -47,13 +48,16 @@ def _scipy(name: str, *arguments: str) -> Function:
 
         return _narrow(getattr(special, name)(*values), values)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`scipy.special.{name}`, element by element."
-    function.__signature__ = Signature(  # type: ignore[attr-defined]
-        [Parameter(n, Parameter.POSITIONAL_OR_KEYWORD) for n in arguments or ("x",)]
-    )
-    dispatched = SCIPY[name] = primitive(function)
+    doc = f"`scipy.special.{name}`, element by element."
+    dispatched = SCIPY[name] = _named(function, name, doc, *(arguments or ("x",)))
     return dispatched
+
+
+def _named(function: Function, name: str, doc: str, *arguments: str) -> Function:
+    function.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(n, Parameter.POSITIONAL_OR_KEYWORD) for n in arguments]
+    )
+    return primitive(called(function, name, doc))
 
 
 def _narrow(y: Any, values: Any) -> Any:
@@ -64,17 +68,16 @@ def _narrow(y: Any, values: Any) -> Any:
     return y.astype(kind)
 
 
-def _of_order(name: str) -> Function:
-    """SciPy's `NAME(v, x)`, whose order is a constant, with the order last."""
+def _of_last(name: str, *arguments: str) -> Function:
+    """SciPy's `NAME(..., x)`, whose other arguments, as an order, are constants; with x first."""
 
-    def function(x: Any, order: Any) -> Any:
+    def function(x: Any, *others: Any) -> Any:
         from scipy import special
 
-        return _narrow(getattr(special, name)(order, x), [x])
+        return _narrow(getattr(special, name)(*others, x), [x])
 
-    return primitive(
-        called(function, name, f"`scipy.special.{name}(order, x)`, element by element.")
-    )
+    doc = f"`scipy.special.{name}({', '.join(arguments)}, x)`, element by element."
+    return _named(function, name, doc, "x", *arguments)
 
 
 def _by_x(function: Function, rule: Function) -> None:
@@ -147,13 +150,10 @@ def _gamma_density(a: Any, x: Any) -> Any:
     return np.exp(xlogy(a - 1, x) - x - scale)
 
 
-def _partial_moment(a: Any, b: Any, order: int) -> Any:
+@functools.partial(primitive, opaque=True, result=lambda a, b, order: (a + b) * 1.0)
+def gamma_moment(a: Any, b: Any, order: int) -> Any:
     """int_0^b p(t) (log t - digamma(a))^order dt for the gamma density p of shape a."""
     return _narrow(incomplete_gamma.moment(a, b, order), [a, b])
-
-
-_partial_moment.__name__ = _partial_moment.__qualname__ = "gamma_moment"
-gamma_moment = primitive(_partial_moment, opaque=True, result=lambda a, b, order: (a + b) * 1.0)
 
 
 def _gamma_moment_by_shape(t: Any, a: Any, b: Any, order: int) -> Any:
@@ -195,7 +195,8 @@ elementwise(
 )
 
 
-def _moved_gamma(a: Any, b: Any, drawn: Any) -> Any:
+@functools.partial(primitive, opaque=True, result=lambda a, b, drawn: (a + b + drawn) * 1.0)
+def moved_gamma(a: Any, b: Any, drawn: Any) -> Any:
     """The gamma variable b of shape `drawn`, moved to the shape a: to the same quantile there.
 
     Where nothing moves, as for a sample just drawn, that is b itself.
@@ -205,8 +206,6 @@ def _moved_gamma(a: Any, b: Any, drawn: Any) -> Any:
     return gammaincinv(a, gammainc(drawn, b))
 
 
-_moved_gamma.__name__ = _moved_gamma.__qualname__ = "moved_gamma"
-moved_gamma = primitive(_moved_gamma, opaque=True, result=lambda a, b, drawn: (a + b + drawn) * 1.0)
 # P(a, y) = P(drawn, b) stays as it is.
 elementwise(
     moved_gamma,
@@ -228,13 +227,10 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
     return np.exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(_as_array(a), b))
 
 
-def _beta_moment(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
+@functools.partial(primitive, opaque=True, result=lambda a, b, x, m, n: (a + b + x) * 1.0)
+def beta_moment(a: Any, b: Any, x: Any, m: int, n: int) -> Any:
     """The central moment m, n of log t and log(1 - t) over the beta density p(t) from 0 to x."""
     return _narrow(incomplete_beta.moment(a, b, x, m, n), [a, b, x])
-
-
-_beta_moment.__name__ = _beta_moment.__qualname__ = "beta_moment"
-beta_moment = primitive(_beta_moment, opaque=True, result=lambda a, b, x, m, n: (a + b + x) * 1.0)
 
 
 def _beta_moment_by_a(t: Any, a: Any, b: Any, x: Any, m: int, n: int) -> Any:
@@ -406,9 +402,9 @@ elementwise(expi, lambda t, x: t * np.exp(x) / x)
 # 2 J_v' = J_{v-1} - J_{v+1}, and Y likewise (10.6.1); 2 I_v' = I_{v-1} + I_{v+1} and
 # -2 K_v' = K_{v-1} + K_{v+1} (10.29.1). Scaled ones are e^-|x| I_v and e^x K_v.
 
-jv, yv = _of_order("jv"), _of_order("yv")
-iv, ive = _of_order("iv"), _of_order("ive")
-kv, kve = _of_order("kv"), _of_order("kve")
+jv, yv, iv, ive, kv, kve = (
+    _of_last(name, "order") for name in ("jv", "yv", "iv", "ive", "kv", "kve")
+)
 j0, j1, y0, y1 = _scipy("j0"), _scipy("j1"), _scipy("y0"), _scipy("y1")
 i0, i1, i0e, i1e = _scipy("i0"), _scipy("i1"), _scipy("i0e"), _scipy("i1e")
 k0, k1, k0e, k1e = _scipy("k0"), _scipy("k1"), _scipy("k0e"), _scipy("k1e")
@@ -475,13 +471,8 @@ def _polynomial(name: str, *parameters: str) -> Function:
         value = getattr(special, name)(np.maximum(order, 0), *rest, x)
         return _narrow(np.where(order < 0, 0, value), [x])
 
-    names = ("x", "order", *parameters)
-    function.__name__ = function.__qualname__ = name.removeprefix("eval_")
-    function.__doc__ = f"`scipy.special.{name}`, with the degree as `order`; 0 if that is negative."
-    function.__signature__ = Signature(  # type: ignore[attr-defined]
-        [Parameter(n, Parameter.POSITIONAL_OR_KEYWORD) for n in names]
-    )
-    return primitive(function)
+    doc = f"`scipy.special.{name}`, with the degree as `order`; 0 if that is negative."
+    return _named(function, name.removeprefix("eval_"), doc, "x", "order", *parameters)
 
 
 chebyt = _polynomial("eval_chebyt")
@@ -506,23 +497,11 @@ _by_x(hermite, lambda t, x, order: t * 2 * _factor(order, t.dtype) * hermite(x, 
 _by_x(hermitenorm, lambda t, x, order: t * _factor(order, t.dtype) * hermitenorm(x, order - 1))
 
 # ---- hypergeometric functions ------------------------------------------------------------------
+#
+# Kummer's function M(a, b, x), and Gauss' function F(a, b; c; x).
 
-
-@primitive
-def hyp1f1(x: Any, a: Any, b: Any) -> Any:
-    """Kummer's function M(a, b, x), `scipy.special.hyp1f1(a, b, x)`."""
-    from scipy import special
-
-    return _narrow(special.hyp1f1(a, b, x), [x])
-
-
-@primitive
-def hyp2f1(x: Any, a: Any, b: Any, c: Any) -> Any:
-    """Gauss' function F(a, b; c; x), `scipy.special.hyp2f1(a, b, c, x)`."""
-    from scipy import special
-
-    return _narrow(special.hyp2f1(a, b, c, x), [x])
-
+hyp1f1 = _of_last("hyp1f1", "a", "b")
+hyp2f1 = _of_last("hyp2f1", "a", "b", "c")
 
 _by_x(hyp1f1, lambda t, x, a, b: t * a / b * hyp1f1(x, a + 1, b + 1))  # 13.3.15
 _by_x(
