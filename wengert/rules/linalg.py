@@ -111,7 +111,7 @@ def _lapack(a: Any, *names: str) -> list[Any]:
     """LAPACK's functions for the dtype of an array."""
     from scipy.linalg.lapack import get_lapack_funcs
 
-    return get_lapack_funcs(names, (a,))  # type: ignore[no-any-return]
+    return get_lapack_funcs(names, (a,))
 
 
 def _regular(info: int, solution: Any) -> Any:
