@@ -335,7 +335,7 @@ class HandedBack:
         """Whether a tensor was there before the trace, and is no gradient (these are replaced)."""
         if tensor in self.born or tensor in self.passed.stand_ins:
             return False
-        return not any(g.before is tensor for g in self.outside.gradients.values())
+        return not self.outside.is_gradient(tensor)
 
     # ---- its derivative -------------------------------------------------------------------------
 

@@ -79,6 +79,8 @@ class Outside:
         self.conditions = conditions
         self.tensors: ByIdentity[Tensor, Found] = ByIdentity()
         self.gradients: ByIdentity[Tensor, FoundGradient] = ByIdentity()
+        self._of_whom: ByIdentity[Any, Tensor] = ByIdentity()
+        """Of gradients from outside, the first tensor that had them."""
         self._spans: list[tuple[int, int, TracedArray, Any]] = []
         self._histories: ByIdentity[Tensor, History] = ByIdentity()
         self.recorded: ByIdentity[Tensor, tuple[CodeType, int]] = ByIdentity()
@@ -148,7 +150,7 @@ class Outside:
 
     def _place(self, tensor: Tensor) -> Place:
         """Known, unless it is the gradient of something."""
-        owner = next((g.tensor for g in self.gradients.values() if g.before is tensor), None)
+        owner = self._of_whom.get(tensor)
         if owner is None:
             return Known(tensor)
         passed = self.passed.stand_ins.get(owner)
@@ -184,9 +186,19 @@ class Outside:
         entry = self.gradients.get(tensor)
         if entry is None:
             own = self._own_gradient(tensor)
-            entry = self.gradients[tensor] = FoundGradient(tensor, own, own, True)
+            entry = self._note_gradient(tensor, FoundGradient(tensor, own, own, True))
             self._depends(tensor, None, own is None)
         return entry.now
+
+    def _note_gradient(self, tensor: Tensor, entry: FoundGradient) -> FoundGradient:
+        self.gradients[tensor] = entry
+        if entry.before is not None and not self.is_gradient(entry.before):
+            self._of_whom[entry.before] = tensor
+        return entry
+
+    def is_gradient(self, tensor: Tensor) -> bool:
+        """Whether a tensor from outside was the gradient of another before the trace."""
+        return tensor in self._of_whom
 
     def _depends(self, tensor: Tensor, gradient: Any, equal: bool = True) -> None:
         """Whether a tensor's gradient is this one is a condition (an argument's signature says)."""
@@ -198,8 +210,8 @@ class Outside:
     def set_gradient(self, tensor: Tensor, gradient: Any) -> None:
         entry = self.gradients.get(tensor)
         if entry is None:
-            entry = FoundGradient(tensor, self._own_gradient(tensor), None, False)
-            self.gradients[tensor] = entry
+            own = self._own_gradient(tensor)
+            entry = self._note_gradient(tensor, FoundGradient(tensor, own, None, False))
         if gradient is entry.before is not None and not entry.read:
             self._depends(tensor, gradient)  # where it is that, nothing has to be written
         entry.now = gradient
@@ -223,9 +235,8 @@ class Outside:
 
     def known(self) -> Iterator[Tensor]:
         """Tensors from outside, no gradients, whose history decides something: it was looked at."""
-        gradients = {id(entry.before) for entry in self.gradients.values()}
         tensors = (history.tensor for history in self._histories.values())
-        yield from (x for x in tensors if id(x) not in gradients)
+        yield from (x for x in tensors if not self.is_gradient(x))
 
     def shared(self) -> Iterator[tuple[Place, Place]]:
         """Tensors that lie where another does, which the program reads for both."""

@@ -66,6 +66,7 @@ class _Watched:
 
     def __init__(self, usual: Any, name: str, subject: str, *more: Any) -> None:
         self.usual = usual
+        self.get, self.set = (getattr(usual, name, None) for name in ("__get__", "__set__"))
         self.name = name
         self.read, self.written = f"{subject}_of", f"{subject}_for"
         self.more = more
@@ -73,10 +74,7 @@ class _Watched:
     def __get__(self, owner: Any, cls: Any = None) -> Any:
         if owner is None:
             return self.usual
-        if hasattr(self.usual, "__get__"):
-            own = self.usual.__get__(owner)
-        else:
-            own = owner.__dict__.get(self.name, self.usual)
+        own = owner.__dict__.get(self.name, self.usual) if self.get is None else self.get(owner)
         capture = CAPTURES.get(get_ident())
         return own if capture is None else getattr(capture, self.read)(owner, own, *self.more)
 
@@ -84,10 +82,10 @@ class _Watched:
         capture = CAPTURES.get(get_ident())
         if capture is not None:
             value = getattr(capture, self.written)(owner, value, *self.more)
-        if hasattr(self.usual, "__set__"):
-            self.usual.__set__(owner, value)
-        else:
+        if self.set is None:
             owner.__dict__[self.name] = value
+        else:
+            self.set(owner, value)
 
 
 class _Attributes:
