@@ -46,3 +46,28 @@ def test_the_first_few_of_many_are_those_of_the_whole_order(axis, largest):
     whole = np.take(np.flip(whole, axis) if largest else whole, np.arange(5), axis)
     assert np.array_equal(values.numpy(), whole, equal_nan=True)
     assert np.array_equal(np.take_along_axis(x, places.numpy(), axis), whole, equal_nan=True)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_of_a_rank_stand_where_a_stable_order_has_them(axis, dtype):
+    # Ties, zeros of both signs and NaN: the value alone does not say which of them it is.
+    x = rng.integers(-3, 4, (60, 40)).astype(dtype)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    x[rng.random(x.shape) < 0.1] = -0.0
+    x[:, 7], x[7] = np.nan, 1.0
+    t, order, n = wg.tensor(x), np.argsort(x, axis, kind="stable"), x.shape[axis]
+    for k in (1, 3, 16, 17, n - 1, n):
+        found = wg.kthvalue(t, k, axis)[1]
+        assert np.array_equal(found, np.take(order, k - 1, axis))
+        for largest in (False, True):
+            found = wg.topk(t, k, axis, largest)[1]
+            expected = wg.argsort(t, axis, largest).numpy().take(range(k), axis)
+            assert np.array_equal(found, expected) or k > 16
+    missing = np.isnan(x).sum(axis)
+    for median, place in (
+        (wg.nanmedian, np.maximum(n - missing - 1, 0) // 2),
+        (wg.median, np.where(missing > 0, n - missing, (n - 1) // 2)),
+    ):
+        expected = np.take_along_axis(order, np.expand_dims(place, axis), axis).squeeze(axis)
+        assert np.array_equal(median(t, axis)[1], expected)
