@@ -238,16 +238,17 @@ def _padded(x: Any, slope: Any, size: int, padding: str, corners: bool) -> Any:
 
 
 def _pixels(grid: Any, spatial: Any, mode: str, padding: str, corners: bool, orders: Orders) -> Any:
-    """Of each point, (N, P), the pixels around it: places in a flattened image, and weights.
+    """The pixels around points, (N, pixels, P): places in a flattened image, and weights.
 
     A place outside of the image is -1.
     """
     weights, how = _settings(spatial, mode, padding, corners, orders)
     axes, taps, _ = weights.shape
     grid = grid.reshape(len(grid), math.prod(grid.shape[1:-1]), axes)
-    places = np.empty((*grid.shape[:2], taps**axes), np.int64)
+    places = np.empty((len(grid), taps**axes, grid.shape[1]), np.int64)
     shares = np.empty(places.shape, grid.dtype)
-    _around(grid, places, shares, np.empty((2, 3, taps), grid.dtype), weights, how)
+    room = np.empty((3, 2 * taps + 3, grid.shape[1]), grid.dtype)
+    _around(grid, places, shares, room, weights, how)
     return places, shares
 
 
@@ -261,25 +262,62 @@ def _settings(spatial: Any, mode: str, padding: str, corners: bool, orders: Orde
 
 @loops
 def _around(grid, places, shares, room, weights, how):
-    axes, taps = weights.shape[0], weights.shape[1]
+    """Of all points of a sample at once: each step goes through all of them.
+
+    `room` has of each axis the pixels of the taps, their weights, and three rows more.
+    """
+    axes, taps, points = weights.shape[0], weights.shape[1], grid.shape[1]
     deep = taps if axes == 3 else 1
-    height, width = how[4], how[5]
-    room[0, 0, 0] = 0
-    room[1, 0, 0] = 1
+    height, width, padding, corners = how[4], how[5], how[6], how[7] > 0
+    zero, one = grid.dtype.type(0), grid.dtype.type(1)
+    below, off, slopes = 2 * taps, 2 * taps + 1, 2 * taps + 2
     for i in range(len(grid)):
-        for p in range(grid.shape[1]):
-            for row in range(3 - axes, 3):
-                note_taps(grid[i, p, 2 - row], row, row + axes - 3, weights, how, room)
-            k = 0
-            for a in range(deep):
-                for b in range(taps):
-                    for c in range(taps):
-                        z, v, u = room[0, 0, a], room[0, 1, b], room[0, 2, c]
-                        inside = z >= 0 and v >= 0 and u >= 0
+        for p in range(points):
+            room[0, 0, p] = zero
+            room[0, taps, p] = one
+        for row in range(3 - axes, 3):
+            n = grid.dtype.type(how[row + 3])
+            for p in range(points):
+                x = grid[i, p, 2 - row]
+                slope = (n - 1) / 2 if corners else n / 2
+                at = (x + 1) * ((n - 1) / 2) if corners else ((x + 1) * n - 1) / 2
+                if padding > 0 and taps < 4:
+                    slope *= reflected_slope(at, n, padding, corners)
+                    at = reflected(at, n, padding, corners)
+                room[row, below, p] = np.rint(at) if taps == 1 else np.floor(at)
+                room[row, off, p] = at - room[row, below, p]
+                room[row, slopes, p] = slope
+            for k in range(taps):
+                for p in range(points):
+                    room[row, taps + k, p] = zero
+                for power in range(taps - 1, -1, -1):
+                    weight = grid.dtype.type(weights[row + axes - 3, k, power])
+                    for p in range(points):
+                        share = room[row, taps + k, p]
+                        room[row, taps + k, p] = share * room[row, off, p] + weight
+                for _ in range(how[row]):
+                    for p in range(points):
+                        room[row, taps + k, p] *= room[row, slopes, p]
+                for p in range(points):
+                    place = room[row, below, p] + (k - 1 if taps == 4 else k)
+                    if padding > 0 and taps == 4:
+                        place = np.rint(reflected(place, n, padding, corners))
+                    at = place if place < n else -one
+                    at = at if place >= 0 else -one
+                    room[row, k, p] = zero if place != place else at  # NaN stays
+        pixel = 0
+        for a in range(deep):
+            for b in range(taps):
+                for c in range(taps):
+                    for p in range(points):
+                        z, v, u = room[0, a, p], room[1, b, p], room[2, c, p]
                         place = (int(z) * height + int(v)) * width + int(u)
-                        places[i, p, k] = place if inside else -1
-                        shares[i, p, k] = room[1, 0, a] * room[1, 1, b] * room[1, 2, c]
-                        k += 1
+                        place = place if z >= 0 else -1
+                        place = place if v >= 0 else -1
+                        places[i, pixel, p] = place if u >= 0 else -1
+                        share = room[0, taps + a, p] * room[1, taps + b, p]
+                        shares[i, pixel, p] = share * room[2, taps + c, p]
+                    pixel += 1
 
 
 @loops
@@ -324,15 +362,26 @@ def _picked(x, places, grid, y):
 @loops
 def _gathered(x, places, shares, y):
     samples, channels, points = y.shape
+    many = places.shape[1]
     for i in range(samples):
-        for channel in range(channels):
-            for p in range(points):
-                total = x.dtype.type(0)
-                for k in range(places.shape[2]):
-                    at = places[i, p, k]
-                    if at >= 0:
-                        total += shares[i, p, k] * x[i, channel, at]
-                y[i, channel, p] = total
+        for p in range(points):
+            inside = many == 4
+            for k in range(many):
+                inside = inside and places[i, k, p] >= 0
+            if inside:  # what most points are: the pixels' places stay in registers
+                a, b, c, d = places[i, 0, p], places[i, 1, p], places[i, 2, p], places[i, 3, p]
+                s, t, u, v = shares[i, 0, p], shares[i, 1, p], shares[i, 2, p], shares[i, 3, p]
+                for channel in range(channels):
+                    total = s * x[i, channel, a] + t * x[i, channel, b]
+                    y[i, channel, p] = total + u * x[i, channel, c] + v * x[i, channel, d]
+            else:
+                for channel in range(channels):
+                    total = x.dtype.type(0)
+                    for k in range(many):
+                        at = places[i, k, p]
+                        if at >= 0:
+                            total += shares[i, k, p] * x[i, channel, at]
+                    y[i, channel, p] = total
 
 
 @loops
@@ -341,39 +390,10 @@ def _scattered(y, places, shares, x):
     for i in range(samples):
         for channel in range(channels):
             for p in range(points):
-                for k in range(places.shape[2]):
-                    at = places[i, p, k]
+                for k in range(places.shape[1]):
+                    at = places[i, k, p]
                     if at >= 0:
-                        x[i, channel, at] += shares[i, p, k] * y[i, channel, p]
-
-
-@within_loops
-def note_taps(x, row, axis, weights, how, room):
-    """What `_taps` says of one point; pixels outside of the image are at -1."""
-    order, padding, corners = how[row], how[6], how[7] > 0
-    n = x.dtype.type(how[row + 3])
-    slope = (n - 1) / 2 if corners else n / 2
-    at = (x + 1) * ((n - 1) / 2) if corners else ((x + 1) * n - 1) / 2
-    taps = weights.shape[1]
-    if padding > 0 and taps < 4:
-        slope *= reflected_slope(at, n, padding, corners)
-        at = reflected(at, n, padding, corners)
-    below = np.rint(at) if taps == 1 else np.floor(at)
-    t = at - below
-    factor = x.dtype.type(1)
-    for _ in range(order):
-        factor *= slope
-    for k in range(taps):
-        share = x.dtype.type(0)
-        for power in range(taps - 1, -1, -1):
-            share = share * t + x.dtype.type(weights[axis, k, power])
-        place = below + (k - 1 if taps == 4 else k)
-        if padding > 0 and taps == 4:
-            place = np.rint(reflected(place, n, padding, corners))
-        at = place if place >= 0 and place < n else -1
-        room[0, row, k] = 0 if place != place else at  # NaN stays
-        room[1, row, k] = share * factor
-    return 0
+                        x[i, channel, at] += shares[i, k, p] * y[i, channel, p]
 
 
 @within_loops
@@ -554,7 +574,8 @@ def largest_of_bins(x: Any, bins: Sequence[tuple[tuple[int, int], ...]]) -> Any:
     lines = x.reshape(-1, *(1,) * (2 - len(bins)), *spatial)
     rows, columns = map(_ends, (*(((0, 1),),) * (2 - len(bins)), *bins))
     places = np.empty((len(lines), len(rows), len(columns)), np.int64)
-    _largest_of_bins(lines, rows, columns, places)
+    room = np.empty((2, lines.shape[2]), x.dtype)
+    _largest_of_bins(lines, rows, columns, room, places)
     return places.reshape(*x.shape[: x.ndim - len(bins)], *map(len, bins))
 
 
@@ -564,16 +585,35 @@ def _ends(pairs: tuple[tuple[int, int], ...]) -> Any:
 
 
 @exact_loops
-def _largest_of_bins(x, rows, columns, places):
+def _largest_of_bins(x, rows, columns, room, places):
+    """Down all columns side by side, then along each bin's."""
+    width = x.shape[2]
     for i in range(len(x)):
         for a in range(len(rows)):
+            start = rows[a, 0]
+            for c in range(width):
+                room[0, c] = x[i, start, c]
+                room[1, c] = 0
+            for r in range(start + 1, rows[a, 1]):
+                down = x.dtype.type(r - start)
+                for c in range(width):
+                    value, largest = x[i, r, c], room[0, c]
+                    larger = value > largest
+                    missing = value != value
+                    wins = (largest == largest) if missing else larger
+                    room[0, c] = value if wins else largest
+                    room[1, c] = down if wins else room[1, c]
             for b in range(len(columns)):
-                place = rows[a, 0] * x.shape[2] + columns[b, 0]
-                largest = x[i, rows[a, 0], columns[b, 0]]
-                for r in range(rows[a, 0], rows[a, 1]):
-                    for c in range(columns[b, 0], columns[b, 1]):
-                        value = x[i, r, c]
-                        if value > largest or (value != value and largest == largest):
-                            largest = value
-                            place = r * x.shape[2] + c
-                places[i, a, b] = place
+                column = columns[b, 0]
+                largest = room[0, column]
+                down = room[1, column]
+                for c in range(columns[b, 0] + 1, columns[b, 1]):
+                    value = room[0, c]
+                    wins = value > largest or (value != value and largest == largest)
+                    if not wins and (value == largest or (value != value and largest != largest)):
+                        wins = room[1, c] < down  # it comes before, in the order of rows
+                    if wins:
+                        largest = value
+                        down = room[1, c]
+                        column = c
+                places[i, a, b] = (start + int(down)) * width + column
