@@ -50,6 +50,12 @@ ELEMENTWISE: dict[Any, list[Call]] = {
     np.subtract: two(normal, normal, complex_normal, complex_normal),
     np.multiply: two(normal, normal, complex_normal, complex_normal),
     np.divide: two(normal, away_from_zero, complex_normal, right_half_plane),
+    elementwise.frac: one(between_integers),
+    elementwise.between: [
+        {**call, "weight": weight}
+        for call in two(normal, normal, complex_normal, complex_normal)
+        for weight in (0.3, 0.7)
+    ],
     np.negative: one(normal, complex_normal),
     np.positive: one(normal, complex_normal),
     np.reciprocal: one(away_from_zero, right_half_plane),

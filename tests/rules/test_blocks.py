@@ -435,6 +435,13 @@ def test_powers_by_products_are_powers(exponent):
     np.testing.assert_allclose(found.numpy(), x**exponent, rtol=1e-15)
 
 
+@pytest.mark.parametrize("exponent", [-2, -3, -4])
+def test_a_power_below_zero_is_one_of_the_reciprocal_so_that_a_subnormal_one_is_not_lost(exponent):
+    x = np.float64(1e-312) ** (1 / exponent) * np.linspace(1, 2, 200)
+    found = wg.compile(lambda x: x**exponent)(wg.tensor(x))
+    np.testing.assert_allclose(found, x**exponent, rtol=1e-9, atol=1e-322)
+
+
 # ---- erf of fewer numbers ------------------------------------------------------------------
 
 

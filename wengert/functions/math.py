@@ -297,7 +297,10 @@ def frac(input: Any, *, out: Any = None) -> Tensor:
     input = tensor_of(input)
     if input._array.dtype.kind in "biuc":
         raise _undefined("frac", input)
-    return input - trunc(input)
+    return _frac(input)
+
+
+_frac, _between = recorder(rules.frac), recorder(rules.between)
 
 
 @of_tensors(1, takes_out=True)
@@ -425,12 +428,11 @@ def lerp(input: Any, end: Any, weight: Any) -> Tensor:
 
 @rounded_once
 def _lerp(input: Any, end: Any, weight: Any) -> Tensor:
-    step = end - input
-    if not isinstance(weight, (int, float)):
-        # From the nearer end, so that a weight of 1 gives the other end itself.
-        near = abs(tensor_of(weight, "weight")) < 0.5
-        return _where(near, input + weight * step, end - step * (1 - weight))
-    return end - step * (1 - weight) if weight >= 0.5 else input + weight * step
+    if isinstance(weight, (int, float)) and dtypes.is_inexact(input.dtype):
+        return _between(input, end, weight)
+    # From the nearer end, so that a weight of 1 gives the other end itself.
+    step, near = end - input, abs(tensor_of(weight, "weight")) < 0.5
+    return _where(near, input + weight * step, end - step * (1 - weight))
 
 
 @takes_out

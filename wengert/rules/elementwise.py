@@ -290,6 +290,23 @@ elementwise(
 )
 for step in (np.floor, np.ceil, np.trunc, np.rint):
     elementwise(step, lambda t: np.zeros_like(t), name="Round" if step is np.rint else None)
+
+
+@primitive
+def frac(x: Any) -> Any:
+    """x - trunc(x)."""
+    return x - np.trunc(x)
+
+
+@primitive
+def between(a: Any, b: Any, weight: float) -> Any:
+    """a + weight (b - a), from the nearer end: a weight of 1 gives b itself."""
+    step = b - a
+    return b - step * (1 - weight) if weight >= 0.5 else a + weight * step
+
+
+elementwise(frac, lambda t: t)
+elementwise(between, lambda t, weight: t * (1 - weight), lambda t, weight: t * weight, name="Lerp")
 # The step from x to its neighbour is a constant, almost everywhere.
 elementwise(np.nextafter, lambda t: t, lambda t: np.zeros_like(t))
 elementwise(

@@ -159,10 +159,10 @@ ONE = {dtype: np.ones((), dtype) for dtype in EXACT}
 
 PRODUCTS: dict[float, Function] = {
     2: np.square,
-    3: lambda a: np.square(a) * a,
-    4: lambda a: np.square(np.square(a)),
+    3: at_once(lambda a: np.square(a) * a, ENOUGH),
+    4: at_once(lambda a: np.square(np.square(a)), ENOUGH),
     -1: _reciprocal,
-    -2: lambda a: _reciprocal(np.square(a)),
+    -2: lambda a: np.square(_reciprocal(a)),
     0.5: np.sqrt,
 }
 

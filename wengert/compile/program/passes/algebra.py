@@ -237,6 +237,8 @@ def _root(p: Rewrite, x: Value, k: Any) -> Any:
         return p(np.divide, 1.0, p(np.sqrt, x))
     if k == -1:
         return p(np.divide, 1.0, x)
+    if k in (-2, -3, -4):  # a power of x itself may be inf where this is a subnormal number
+        return p(np.power, p(np.divide, 1.0, x), -int(k))
     return None
 
 
