@@ -42,6 +42,7 @@ CALLS: dict[Any, list[tuple[Any, ...]]] = {
         (*arrays(1, *shape), axes, 1e-5)
         for shape, axes in (
             *((FEW, (-1,)), (MANY, (1,)), (IMAGES, (0, 2, 3)), (BATCH, (0, 2))),
+            *((FEW, (0,)), (SOME, (0,)), (MANY, (0,))),
             *(((4, 4, 6), (1, 2)), ((8, 3, 5), (0, 2))),
         )
     ],
@@ -69,7 +70,7 @@ CALLS[normalization._through] = [
 
 _pushed, _logs = RULES[reductions.softmax], RULES[reductions.log_softmax]
 for function in (_pushed.forward["x"], _logs.reverse["x"], _logs.forward["x"]):
-    CALLS[function] = [(*arrays(2, *shape), -1) for shape in (FEW, MANY)]
+    CALLS[function] = [(*arrays(2, *shape), a) for shape in (FEW, MANY) for a in (-1, 0)]
 CALLS[reductions._softmax_pull] = [
     (*arrays(2, *shape), axis) for shape in (FEW, MANY) for axis in (-1, 0)
 ]
@@ -81,6 +82,11 @@ CALLS[reductions.recurrence.body] = [
     for axis in (0, 1)
 ]
 CALLS[reductions.prod] = [(*arrays(1, *s), a) for s in (FEW, MANY) for a in (None, 0, 1)]
+CALLS[shapes.overlapped.body] = [
+    (*arrays(1, 3, 7, 2), (5, 7), 0, 1),
+    (*arrays(1, 5, 3, 3), (5, 8), -1, 2),
+    (RNG.integers(0, 9, (3, 7, 2)), (5, 7), 0, 1),
+]
 CALLS[reductions._reverse_cumsum] = [
     (*arrays(1, *shape), shape, axis) for shape in (FEW, MANY) for axis in (0, 1)
 ]
@@ -143,7 +149,9 @@ CALLS[products.distances] = [(*arrays(1, *FEW), *arrays(1, 3, 7))]
 
 # ---- layers
 
-CALLS[normalization.moments] = [tuple(arrays(1, *shape)) for shape in (BATCH, (8, 3, 5), IMAGES)]
+CALLS[normalization.moments] = [
+    tuple(arrays(1, *shape)) for shape in (SOME, BATCH, (8, 3, 5), IMAGES)
+]
 CALLS[normalization.scaled] = [
     (*arrays(1, *shape), *arrays(1, *shape[1:]), bias)
     for shape in (FEW, MANY)
@@ -227,7 +235,8 @@ INFINITE = np.array([1.0, np.inf, -np.inf, np.nan])
 CALLS[elementwise.nan_to_num] = [(INFINITE,), (INFINITE, 1, 2.0, None), (INFINITE, INFINITE[:1])]
 CALLS[reductions.others] = [
     *((*arrays(1, *s), axis) for s in (FEW, MANY) for axis in (0, None, (0, 1))),
-    (np.zeros(SOME), 0),
+    *((np.where(RNG.random(SOME) < 0.1, 0.0, 2.0), axis) for axis in (0, 1)),
+    (np.where(np.arange(9000) % 8999, 1.001, 0.0), 0),
 ]
 CALLS[shapes.real_pairs] = [(RNG.standard_normal(FEW) * (1 + 2j),)]
 CALLS[shapes.complex_of_pairs] = [

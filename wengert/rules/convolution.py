@@ -163,15 +163,18 @@ def _blocks(samples: int, numbers_each: int) -> Any:
 
 ENOUGH = 1 << 21
 """So many multiplications in all are worth making code for."""
+FEWER = 1 << 18
+"""So many are worth it where NumPy has to add windows up, one place in them after the other."""
 LARGE = 1 << 17
 """Products with more weights are left to BLAS, which may use several threads for them."""
 
 
-def _pays(samples: Any, other: Any, weight: Sizes, out: Sizes) -> bool:
+def _pays(samples: Any, other: Any, weight: Sizes, out: Sizes, least: int | None = None) -> bool:
     """Whether machine code is faster, for windows of a weight at so many places of each sample."""
     terms = math.prod(weight)
     alike = other.dtype is samples.dtype
-    return alike and terms <= LARGE and len(samples) * math.prod(out) * terms >= ENOUGH
+    least = ENOUGH if least is None else least
+    return alike and terms <= LARGE and len(samples) * math.prod(out) * terms >= least
 
 
 def _with_bias(x: Any, weight: Any, bias: Any, *settings: Any) -> Any:
@@ -285,7 +288,9 @@ def convolution_input(
 
 @way(
     convolution_input,
-    lambda g, weight, *_, **__: many(g) and _pays(g, weight, weight.shape, g.shape[2:]),
+    lambda g, weight, *_, **__: (
+        many(g, enough=1 << 11) and _pays(g, weight, weight.shape, g.shape[2:], FEWER)
+    ),
 )
 def _input_compiled(
     g: Any, weight: Any, x_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int

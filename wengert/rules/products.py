@@ -353,7 +353,7 @@ general(
 )
 
 
-# Of each pair of rows once. Few are done one by one, where products would be mostly calls.
+# Of each pair of rows once.
 
 
 @primitive
@@ -363,30 +363,44 @@ def pair_distances(x: Any) -> Any:
     return _once(distances(x, x))
 
 
-def _few(x: Any, *others: Any) -> bool:
-    return x.shape[0] ** 2 * x.shape[1] <= 1 << 16 and loopable(x, *others)
-
-
-@way(pair_distances, _few)
-def _one_by_one(x: Any) -> Any:
+@way(pair_distances, loopable)
+def _pairs_by_loops(x: Any) -> Any:
     n = x.shape[0]
     out = np.empty(n * (n - 1) // 2, x.dtype)
-    _pair_distances(x, out)
+    _pair_distances(x, np.ascontiguousarray(x.T), np.empty(n, x.dtype), out)
     return out
 
 
 @loops
-def _pair_distances(x, out):
+def _pair_distances(x, turned, squares, out):
+    """Of each row to all rows after it at once; four numbers of each for one way through them."""
     n, width = x.shape
     place = 0
-    for i in range(n):
+    for i in range(n - 1):
         for j in range(i + 1, n):
-            total = x.dtype.type(0)
-            for k in range(width):
-                apart = x[i, k] - x[j, k]
-                total += apart * apart
-            out[place] = np.sqrt(total)
-            place += 1
+            squares[j] = 0
+        k = 0
+        while k + 4 <= width:
+            a, b, c, d = x[i, k], x[i, k + 1], x[i, k + 2], x[i, k + 3]
+            for j in range(i + 1, n):
+                p, q = turned[k, j] - a, turned[k + 1, j] - b
+                r, s = turned[k + 2, j] - c, turned[k + 3, j] - d
+                squares[j] += (p * p + q * q) + (r * r + s * s)
+            k += 4
+        while k < width:
+            a = x[i, k]
+            for j in range(i + 1, n):
+                p = turned[k, j] - a
+                squares[j] += p * p
+            k += 1
+        for j in range(i + 1, n):
+            out[place + j - i - 1] = np.sqrt(squares[j])
+        place += n - 1 - i
+
+
+def _few(x: Any, *others: Any) -> bool:
+    """Whether they are few enough to be pulled one by one, where products would be mostly calls."""
+    return x.shape[0] ** 2 * x.shape[1] <= 1 << 16 and loopable(x, *others)
 
 
 @loops

@@ -16,7 +16,7 @@ from wengert import dtypes
 from wengert.dispatch import primitive
 from wengert.rules.half import cast, held
 from wengert.rules.indexing import add_at, getitem
-from wengert.rules.loops import exact_loops, loopable
+from wengert.rules.loops import as_lines, exact_loops, loopable, loops
 from wengert.rules.rule import linear, transposed, unbroadcast
 from wengert.rules.ways import implemented, way
 
@@ -290,6 +290,11 @@ linear(unbind, lambda g, axis: np.stack(g, axis), view=True, outputs=None, axes=
 @primitive
 def flipped(x: Any, axis: Any) -> Any:
     """A copy of `x` with some dimensions in reverse order; NumPy's flip is a view."""
+    if isinstance(x, np.ndarray) and type(axis) is tuple:
+        turned = [slice(None)] * x.ndim
+        for a in axis:
+            turned[a] = slice(None, None, -1)
+        return x[tuple(turned)].copy()
     return np.copy(np.flip(x, axis))
 
 
@@ -346,6 +351,7 @@ def _windows_of_memory(x: Any, axis: int, size: int, step: int) -> Any:
 
 
 @primitive
+@implemented
 def overlapped(g: Any, x_shape: Any, axis: int, step: int) -> Any:
     """Zeros of `x_shape` with windows added where they came from: `windows` transposed."""
     out = np.zeros(x_shape, g.dtype)
@@ -356,6 +362,25 @@ def overlapped(g: Any, x_shape: Any, axis: int, step: int) -> Any:
     for i in range(g.shape[-2]):
         out[..., i * step : i * step + g.shape[-1]] += g[..., i, :]
     return np.moveaxis(out, -1, axis)
+
+
+@way(overlapped.body, lambda g, x_shape, axis, step: bool(x_shape) and loopable(g))
+def _overlapped_by_loops(g: Any, x_shape: Any, axis: int, step: int) -> Any:
+    out = np.zeros(x_shape, g.dtype)
+    (lines,) = as_lines(axis, out)
+    outer, _, inner = lines.shape
+    _add_windows(g.reshape(outer, g.shape[axis % len(x_shape)], inner, g.shape[-1]), lines, step)
+    return out
+
+
+@loops
+def _add_windows(g, out, step):
+    outer, count, inner, size = g.shape
+    for i in range(outer):
+        for j in range(count):
+            for s in range(size):
+                for k in range(inner):
+                    out[i, j * step + s, k] += g[i, j, k, s]
 
 
 linear(windows, overlapped, name="Unfold", view=True, axes=("axis",))
