@@ -86,6 +86,10 @@ def of_tensors(
         def checked(*args: Any, out: Any = None, **kwargs: Any) -> Any:
             given = kwargs
             try:
+                if out is None and not kwargs and lone and args and isinstance(args[0], Tensor):
+                    if len(args) > first:  # the commonest call takes the fewest steps
+                        check(args, kwargs)
+                    return function(*args)
                 if kwargs and renames:
                     kwargs = renamed(function.__name__, renames, kwargs)
                 if out is not None:

@@ -19,6 +19,7 @@ from wengert.errors import LayoutError
 from wengert.functions.conversion import to_array
 from wengert.functions.device import strided
 from wengert.history import modes
+from wengert.rules.indexing import can_fill, fill
 from wengert.tensor import INFERENCE, Size, Tensor, require, wrap
 
 Shape = Any
@@ -173,8 +174,8 @@ def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
         size = tuple(size[0])
     elif len(size) == 1 and isinstance(size[0], Tensor) and size[0].ndim == 1:
         size = tuple(size[0].tolist())
-    shape = tuple(operator.index(n) for n in size)
-    if any(n < 0 for n in shape):
+    shape = tuple(map(operator.index, size))
+    if shape and min(shape) < 0:
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
         )
@@ -238,19 +239,30 @@ def kind(dtype: np.dtype[Any] | None) -> np.dtype[Any]:
     return dtypes.or_default(dtype)
 
 
-def _filled(fill: Any, name: str, doc: str) -> Any:
+def filled(shape: tuple[int, ...], value: float, dtype: Any) -> Any:
+    """An array of one number."""
+    array = np.empty(shape, dtype)
+    fill(array, value)
+    return array
+
+
+def _filled(make_filled: Any, name: str, doc: str) -> Any:
     def make(*size: Any, dtype: Any, memory_format: Any = None, **named: Any) -> Any:
         if "size" in named:
             size = (named.pop("size"),)
         if named:
             raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(named))!r}")
-        return fill(shape_of(size), kind(dtype))
+        return make_filled(shape_of(size), kind(dtype))
 
     return factory(called(make, name, doc))
 
 
 zeros = _filled(np.zeros, "zeros", "A tensor of the given shape filled with 0.")
-ones = _filled(np.ones, "ones", "A tensor of the given shape filled with 1.")
+ones = _filled(
+    lambda shape, dtype: filled(shape, 1, dtype),
+    "ones",
+    "A tensor of the given shape filled with 1.",
+)
 empty = _filled(
     np.empty, "empty", "A tensor of the given shape, its values left as they are in memory."
 )
@@ -270,7 +282,12 @@ def full(size: Shape, fill_value: complex, *, dtype: Any) -> Any:
     dtype = dtype if dtype is not None else dtypes.result_type(value)
     dtypes.number(value)
     if isinstance(value, (np.ndarray, np.generic)) or not _is_array(value):
-        return np.full(shape_of((size,)), value, dtype)
+        array = np.empty(shape_of((size,)), dtype)
+        if can_fill(array, value):
+            fill(array, value)
+        else:
+            np.copyto(array, value, casting="unsafe")
+        return array
     return np.full_like(value, value, dtype, shape=shape_of((size,)))
 
 
@@ -315,7 +332,7 @@ def _check_tensor(input: Any) -> None:
         )
 
 
-def _like(fill: Any, doc: str) -> Any:
+def _like(filling: Any, doc: str) -> Any:
     def make(
         input: Any,
         *,
@@ -329,7 +346,7 @@ def _like(fill: Any, doc: str) -> Any:
         check_device(device)
         check_layout(layout)
         _check_tensor(input)
-        array = fill(tuple(input.shape), dtype if dtype is not None else input.dtype)
+        array = filling(tuple(input.shape), dtype if dtype is not None else input.dtype)
         return finish(kind_of(input._array).alike(input._array, array), requires_grad)
 
     make.__doc__ = doc

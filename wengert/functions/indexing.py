@@ -612,8 +612,8 @@ def overwrite(x: Tensor, value: Any, name: str, record: Any = None) -> Tensor:
         if not inplace.unrecorded(x):
             inplace.refuse(x, (value,))
         inplace._check_memory(x, alike=number)
-        if type(value) is int and not value:
-            x._array.fill(0)
+        if number and rules.can_fill(x._array, value):
+            rules.fill(x._array, value)
         else:
             if number:
                 array = np.asarray(value)

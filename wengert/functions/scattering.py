@@ -303,8 +303,12 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Tensor:
         )
     axis, places = check_index("index_fill", input, dim, index)
     # By a mask: a slice that is named twice is filled once, and counts once for the gradient.
-    every = np.arange(input._array.shape[axis])
-    named = (every[:, None] == np.reshape(places, (1, -1))).any(1)
+    n = input._array.shape[axis]
+    if type(places) is np.ndarray:
+        named = np.zeros(n, bool)
+        named[places.reshape(-1)] = True
+    else:
+        named = (np.arange(n)[:, None] == np.reshape(places, (1, -1))).any(1)
     mask = np.reshape(named, [-1 if d == axis else 1 for d in range(input.ndim)])
     return _where(constant(mask), value_for(value, input), input)
 

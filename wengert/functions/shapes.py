@@ -596,7 +596,7 @@ triu_indices = _triangle(
 def flip(input: Any, *axes: Any, dims: Any = None) -> Tensor:
     """The order of the elements reversed along some dimensions."""
     axes = tuple(one_dim(d, input._array.ndim) for d in sizes(axes or (dims,)))
-    return clone(_flip(input, axes)) if input.ndim else clone(input)
+    return _flip(input, axes) if input.ndim else clone(input)
 
 
 @of_tensors(1)

@@ -544,6 +544,30 @@ def overwritten(old: Any, value: Any) -> Any:
     return np.broadcast_to(value, old.shape)
 
 
+def can_fill(array: Any, value: Any) -> bool:
+    """Whether a plain array may be filled with one of Python's numbers."""
+    if type(value) is int:
+        return not value or (array.dtype.kind == "f" and abs(value) < 1 << 53)
+    return type(value) is float and array.dtype.kind == "f"
+
+
+def fill(array: Any, value: float) -> None:
+    """Make all numbers of a plain array one: of many, NumPy stores one after the other."""
+    if array.size >= _MANY and loopable(array) and array.flags.c_contiguous:
+        _fill(array.reshape(-1), float(value))
+    else:
+        array.fill(value)
+
+
+_MANY = 1 << 12
+
+
+@exact_loops
+def _fill(array, value):
+    for i in range(len(array)):
+        array[i] = value
+
+
 @primitive
 def refilled(old: Any, value: Any) -> Any:
     """One number in the shape of `old`."""
