@@ -56,6 +56,15 @@ ELEMENTWISE: dict[Any, list[Call]] = {
         for call in two(normal, normal, complex_normal, complex_normal)
         for weight in (0.3, 0.7)
     ],
+    elementwise.product_added: [
+        {"a": draw(2, 3), "b": draw(*b), "c": draw(*c), "value": value}
+        for draw in (normal, complex_normal)
+        for b, c, value in (((2, 3), (2, 3), 0.5), ((3,), (2, 1), 1))
+    ],
+    elementwise.quotient_added: [
+        {"a": normal(2, 3), "b": normal(*b), "c": away_from_zero(*c), "value": value}
+        for b, c, value in (((2, 3), (2, 3), 0.5), ((3,), (2, 1), 1))
+    ],
     np.negative: one(normal, complex_normal),
     np.positive: one(normal, complex_normal),
     np.reciprocal: one(away_from_zero, right_half_plane),

@@ -261,6 +261,9 @@ for function in (np.tril, np.triu):
 CALLS[QUICK[np.roll]] = [(*arrays(1, *FEW), *by) for by in ((2, 0), ((3,), (1,)), ((1, 2), (0, 1)))]
 CALLS[neural.erf] = [*CALLS[neural.erf], (np.array([0.3]),)]
 CALLS[neural.prelu] = [(*arrays(1, *shape), arrays(1, 1)[0]) for shape in (FEW, MANY)]
+CALLS[neural.prelu_pull] = [
+    (x, weight, at) for x, at in (arrays(2, *FEW),) for weight in (*arrays(1, 1), *arrays(1, 7))
+]
 CALLS[QUICK[shapes.astype]] = [
     (x.astype(np.float16), np.dtype(np.float32)) for x in arrays(2, *MANY)
 ]

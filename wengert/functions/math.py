@@ -435,11 +435,28 @@ def _lerp(input: Any, end: Any, weight: Any) -> Tensor:
     return _where(near, input + weight * step, end - step * (1 - weight))
 
 
+_product_added = recorder(rules.product_added)
+_quotient_added = recorder(rules.quotient_added)
+
+
+def _are_alike(*tensors: Any) -> bool:
+    """Whether these are tensors of one dtype, which numbers do not change."""
+    first = tensors[0]
+    return isinstance(first, Tensor) and all(
+        isinstance(x, Tensor)
+        and x._array.dtype is first._array.dtype
+        and dtypes.is_floating(x._array.dtype)
+        for x in tensors
+    )
+
+
 @takes_out
 @numbers_first("value")
 @rounded_once
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: builtins.complex = 1) -> Tensor:
     """input + value * tensor1 * tensor2."""
+    if _are_alike(input, tensor1, tensor2):
+        return _product_added(input, tensor1, tensor2, value)
     product = tensor1 * tensor2
     return input + (product if value == 1 else value * product)
 
@@ -449,6 +466,8 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: builtins.complex =
 @rounded_once
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: builtins.complex = 1) -> Tensor:
     """input + value * tensor1 / tensor2."""
+    if _are_alike(input, tensor1, tensor2):
+        return _quotient_added(input, tensor1, tensor2, value)
     quotient = tensor1 / tensor2
     return input + (quotient if value == 1 else value * quotient)
 

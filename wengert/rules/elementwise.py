@@ -305,6 +305,32 @@ def between(a: Any, b: Any, weight: float) -> Any:
     return b - step * (1 - weight) if weight >= 0.5 else a + weight * step
 
 
+@primitive
+def product_added(a: Any, b: Any, c: Any, value: Any) -> Any:
+    """a + value b c."""
+    return a + b * c if value == 1 else a + value * (b * c)
+
+
+@primitive
+def quotient_added(a: Any, b: Any, c: Any, value: Any) -> Any:
+    """a + value b / c."""
+    return a + b / c if value == 1 else a + value * (b / c)
+
+
+elementwise(
+    product_added,
+    lambda t: t,
+    lambda t, c, value: t * (value * c),
+    lambda t, b, value: t * (value * b),
+    name="Addcmul",
+)
+elementwise(
+    quotient_added,
+    lambda t: t,
+    lambda t, c, value: t * (value / c),
+    lambda t, b, c, value: -t * (value * ((b / c) / c)),
+    name="Addcdiv",
+)
 elementwise(frac, lambda t: t)
 elementwise(between, lambda t, weight: t * (1 - weight), lambda t, weight: t * weight, name="Lerp")
 # The step from x to its neighbour is a constant, almost everywhere.

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.dispatch import ERRORS, QUIET, Function, as_array, primitive, quietly
 from wengert.errors import DtypeError
-from wengert.rules.blocks import ENOUGH, EXACT, by_elements, many
+from wengert.rules.blocks import ENOUGH, EXACT
 from wengert.rules.elementwise import FEW, ZERO, at_least, at_most, clip, masked, times
 from wengert.rules.indexing import put_along_axis
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops
@@ -259,20 +259,38 @@ def prelu(x: Any, weight: Any) -> Any:
     return _bent(x, x, weight)
 
 
-def _is_one(weight: Any) -> bool:
-    return type(weight) is np.ndarray and weight.size == 1
-
-
-@way(prelu, lambda x, weight: _is_one(weight) and many(x, enough=ENOUGH))
-def _by_one_weight(x: Any, weight: Any) -> Any:
-    slope = weight.reshape(()).astype(x.dtype)
-    return by_elements(prelu.body, x, shared=[slope])  # type: ignore[attr-defined]
-
-
 @primitive
+@implemented
 def prelu_pull(g: Any, weight: Any, at: Any) -> Any:
     """`g` where at > 0, else weight * g."""
     return _bent(g, at, weight)
+
+
+def _by_one_weight(weight: Any, *arrays: Any) -> bool:
+    return (
+        loopable(*arrays, weight)
+        and weight.size == 1
+        and all(x.flags.c_contiguous and x.shape == arrays[0].shape for x in arrays)
+    )
+
+
+@way(prelu, lambda x, weight: _by_one_weight(weight, x))
+def _bent_by_loops(x: Any, weight: Any) -> Any:
+    return _bent_at(x, weight, x)
+
+
+@way(prelu_pull, lambda g, weight, at: _by_one_weight(weight, g, at))
+def _bent_at(g: Any, weight: Any, at: Any) -> Any:
+    out = np.empty(g.shape, g.dtype)
+    _bend(g.reshape(-1), weight.reshape(-1), at.reshape(-1), out.reshape(-1))
+    return out
+
+
+@loops
+def _bend(g, weight, at, out):
+    for i in range(len(g)):
+        bent = weight[0] * g[i]
+        out[i] = g[i] if at[i] > 0 else bent
 
 
 @primitive

@@ -25,6 +25,7 @@ from wengert.rules.blocks import (
     reducible,
 )
 from wengert.rules.indexing import getitem, select, slices
+from wengert.rules.loops import exact_loops
 from wengert.rules.products import by_matrix
 from wengert.rules.reductions import count, prod
 from wengert.rules.shapes import astype
@@ -65,7 +66,17 @@ def _total_of_many(a: Any) -> Any:
 def _sum(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     if a.dtype in EXACT:
         return total(a, axis, keepdims)
+    if axis is None and a.dtype == np.int64 and a.size >= ENOUGH and a.flags.c_contiguous:
+        return np.array(_total_of_ints(a.reshape(-1))).reshape((1,) * (a.ndim if keepdims else 0))
     return _add(a, axis=axis, keepdims=keepdims)
+
+
+@exact_loops
+def _total_of_ints(a):
+    total = 0
+    for i in range(len(a)):
+        total += a[i]
+    return total
 
 
 def average(a: Any, axis: Any, keepdims: Any) -> Any:

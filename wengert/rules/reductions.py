@@ -16,7 +16,6 @@ from wengert.rules.blocks import (
     by_rows,
     each_line,
     in_rows,
-    many,
     many_rows,
     reducible,
 )
@@ -100,7 +99,17 @@ def _accumulated(a: Any, axis: int, product: bool) -> Any:
 @loops
 def _accumulate(x, y, product):
     outer, n, inner = x.shape
-    for i in range(outer):
+    i = 0
+    while inner == 1 and i + 4 <= outer:  # a sum waits for the one before it: four rows do at once
+        a, b, c, d = x[i, 0, 0], x[i + 1, 0, 0], x[i + 2, 0, 0], x[i + 3, 0, 0]
+        y[i, 0, 0], y[i + 1, 0, 0], y[i + 2, 0, 0], y[i + 3, 0, 0] = a, b, c, d
+        for j in range(1, n):
+            e, f, g, h = x[i, j, 0], x[i + 1, j, 0], x[i + 2, j, 0], x[i + 3, j, 0]
+            a, b = a * e if product else a + e, b * f if product else b + f
+            c, d = c * g if product else c + g, d * h if product else d + h
+            y[i, j, 0], y[i + 1, j, 0], y[i + 2, j, 0], y[i + 3, j, 0] = a, b, c, d
+        i += 4
+    while i < outer:
         for k in range(inner):
             y[i, 0, k] = x[i, 0, k]
         total = x[i, 0, 0]
@@ -115,6 +124,7 @@ def _accumulate(x, y, product):
             else:
                 for k in range(inner):
                     y[i, j, k] = y[i, j - 1, k] + x[i, j, k]
+        i += 1
 
 
 _multiplied: Function = np.multiply.reduce
@@ -134,14 +144,34 @@ def _prod_of_lines(a: Any, axis: int, keepdims: Any = False) -> Any:
 _each_product = each_line(np.prod)
 
 
-@way(prod, lambda a, axis=None, keepdims=False: axis is None and many(a, enough=ENOUGH))
+def _is_whole(a: Any, axis: Any = None, keepdims: Any = False) -> bool:
+    return axis is None and loopable(a) and a.size >= ENOUGH
+
+
+@way(prod, _is_whole)
 def _prod_of_parts(a: Any, axis: None = None, keepdims: Any = False) -> Any:
+    product = np.empty(1, a.dtype)
+    _multiply_all(np.ravel(a), np.empty(1 << 8, a.dtype), product)
+    return product.reshape((1,) * (a.ndim if keepdims else 0))
+
+
+@loops
+def _multiply_all(x, parts, out):
     """Products of parts, side by side: a running product waits for each of its steps."""
-    part, numbers = 1 << 10, np.ravel(a)
-    whole = numbers.size // part
-    parts = _each_product(numbers[: whole * part].reshape(whole, part), -1)
-    product = _multiplied(parts) * _multiplied(numbers[whole * part :])
-    return np.reshape(product, (1,) * (a.ndim if keepdims else 0))
+    lanes = len(parts)
+    for k in range(lanes):
+        parts[k] = 1
+    for j in range(len(x) // lanes):
+        for k in range(lanes):
+            parts[k] *= x[j * lanes + k]
+    for i in range(len(x) // lanes * lanes, len(x)):
+        parts[0] *= x[i]
+    half = lanes // 2
+    while half > 0:
+        for k in range(half):
+            parts[k] *= parts[half + k]
+        half //= 2
+    out[0] = parts[0]
 
 
 @implemented
