@@ -582,6 +582,10 @@ PRODUCTS: dict[Any, list[Call]] = {
         {"a": normal(3, 4), "b": normal(2, 4)},
         {"a": normal(2, 3, 4), "b": normal(2, 4)},
     ],
+    products.block_distances: [
+        {"a": normal(3, 4), "b": normal(2, 4)},
+        {"a": normal(2, 3, 4), "b": normal(2, 4)},
+    ],
     products.pair_distances: [{"x": normal(4, 3)}],
     np.matmul: [
         *real_and_complex(*({"a": normal(*a), "b": normal(*b)} for a, b in _matmuls)),

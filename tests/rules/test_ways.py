@@ -146,6 +146,8 @@ CALLS[stacks.matmul] = [
 ]
 CALLS[products.cross] = [tuple(arrays(2, 4, 3)), (*arrays(1, 3), *arrays(1, 2, 3))]
 CALLS[products.distances] = [(*arrays(1, *FEW), *arrays(1, 3, 7))]
+CALLS[products.block_distances] = [(*arrays(1, *FEW), *arrays(1, 3, 7))]
+CALLS[products._along_axes] = [(*arrays(1, 5, 3), *arrays(1, *FEW), *arrays(1, 3, 7))]
 
 # ---- layers
 

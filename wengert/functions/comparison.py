@@ -131,7 +131,12 @@ def allclose(
 def equal(input: Any, other: Any) -> bool:
     """Whether two tensors have one shape and the same elements."""
     a, b = input._array, other._array
-    return a.shape == b.shape and bool(np.all(a == b))
+    if a.shape != b.shape:
+        return False
+    hit = a == b
+    if type(hit) is np.ndarray:  # without what NumPy has around its reductions
+        return bool(np.logical_and.reduce(hit, axis=None))
+    return bool(np.all(hit))
 
 
 @of_tensors(0, takes_out=True)

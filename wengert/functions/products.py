@@ -293,13 +293,14 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> 
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
-    if p == 2 and x1.dtype in EXACT and x1.numel() and x2.numel():
-        return _distances(x1, x2)
+    if p in (1, 2) and x1.dtype in EXACT and x1.numel() and x2.numel():
+        return _distances(x1, x2) if p == 2 else _block_distances(x1, x2)
     apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     return apart.norm(p, -1) if p else apart.abs().sign().sum(-1)  # of a NaN it is NaN here
 
 
-_distances, _cross = recorder(rules.distances), recorder(rules.cross)
+_distances, _block_distances = recorder(rules.distances), recorder(rules.block_distances)
+_cross = recorder(rules.cross)
 
 
 # ---- einsum --------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ def output_size(
     return n
 
 
+@functools.lru_cache(1024)
 def output_sizes(
     spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
 ) -> Sizes:
@@ -132,6 +133,13 @@ def _few_places(
     """The places of windows that lie within arrays, if a loop moves their few numbers."""
     if math.prod(kernel) < 4 or not 0 < columns.size <= _FEW or not loopable(columns):
         return None
+    return _places_within(spatial, kernel, stride, dilation, out)
+
+
+@functools.lru_cache(64)
+def _places_within(
+    spatial: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes
+) -> Any:
     inside = places(spatial, kernel, stride, (0,) * len(kernel), dilation, out)
     return inside if inside.min() >= 0 else None
 

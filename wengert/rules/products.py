@@ -353,6 +353,82 @@ general(
 )
 
 
+# Along the axes. NumPy would hold all differences at once.
+
+
+@primitive
+@implemented
+def block_distances(a: Any, b: Any) -> Any:
+    """The sum |a[i] - b[j]| of each row of `a` and each row of `b`."""
+    return np.sum(np.absolute(np.expand_dims(a, -2) - np.expand_dims(b, -3)), axis=-1)
+
+
+@implemented
+def _along_axes(g: Any, a: Any, b: Any) -> Any:
+    """The sum over j of g[i, j] sign(a[i] - b[j])."""
+    signs = np.sign(np.expand_dims(a, -2) - np.expand_dims(b, -3))
+    return unbroadcast(np.sum(np.expand_dims(g, -1) * signs, axis=-2), a.shape)
+
+
+def _are_matrices(a: Any, b: Any) -> bool:
+    return loopable(a, b) and a.ndim == b.ndim == 2
+
+
+@way(block_distances, _are_matrices)
+def _block_distances_by_loops(a: Any, b: Any) -> Any:
+    out = np.zeros((len(a), len(b)), a.dtype)
+    _add_distances(a, np.ascontiguousarray(b.T), out)
+    return out
+
+
+@way(_along_axes, lambda g, a, b: loopable(g, a) and _are_matrices(a, b))
+def _along_axes_by_loops(g: Any, a: Any, b: Any) -> Any:
+    out = np.zeros(a.shape, a.dtype)
+    _add_signs(g, a, b, out)
+    return out
+
+
+@loops
+def _add_distances(a, turned, out):
+    n, width = a.shape
+    for i in range(n):
+        for k in range(width):
+            x = a[i, k]
+            for j in range(out.shape[1]):
+                out[i, j] += abs(turned[k, j] - x)
+
+
+@loops
+def _add_signs(g, a, b, out):
+    n, width = a.shape
+    for i in range(n):
+        for j in range(len(b)):
+            share = g[i, j]
+            for k in range(width):
+                apart = a[i, k] - b[j, k]
+                away = -share if apart < 0 else apart  # 0, or NaN
+                out[i, k] += share if apart > 0 else away
+
+
+general(
+    block_distances,
+    reverse={
+        "a": lambda g, a, b: _along_axes(g, a, b),
+        "b": lambda g, a, b: _along_axes(swap(g), b, a),
+    },
+    forward={
+        "a": lambda t, a, b: _moved_along_axes(t, a, b),
+        "b": lambda t, a, b: swap(_moved_along_axes(t, b, a)),
+    },
+    name="Cdist",
+)
+
+
+def _moved_along_axes(t: Any, a: Any, b: Any) -> Any:
+    signs = np.sign(np.expand_dims(a, -2) - np.expand_dims(b, -3))
+    return np.sum(np.expand_dims(t, -2) * signs, axis=-1)
+
+
 # Of each pair of rows once.
 
 

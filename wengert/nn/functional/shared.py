@@ -137,12 +137,16 @@ def _called(function: Any, name: str, n: int) -> Any:
 def check_positive(function: str, **given: Any) -> None:
     """RuntimeError for numbers, or several of them, by which a function divides or steps."""
     for name, value in given.items():
+        if type(value) is int and value > 0:
+            continue
         if any(_whole(v, name) <= 0 for v in (value if isinstance(value, tuple) else (value,))):
             raise RuntimeError(f"{function} expects a positive {name}, but got {value}")
 
 
 def sizes(value: Any, n: int, name: str) -> tuple[int, ...]:
     """A number for each of `n` spatial dimensions, from one number or a sequence."""
+    if type(value) is int:
+        return (value,) * n
     if isinstance(value, (tuple, list)):
         if len(value) == 1:
             value = tuple(value) * n

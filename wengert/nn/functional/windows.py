@@ -120,7 +120,9 @@ def _conv(n: int) -> Any:
         if isinstance(padding, str):
             x, padding = _named_padding(x, padding, kernel, stride, dilation)
         padding = sizes(padding, n, "padding")
-        _check_conv(x, weight, bias, stride, padding, dilation, groups)
+        shapes = tuple(x._array.shape), tuple(weight._array.shape)
+        _check_conv(*shapes, stride, padding, dilation, groups)
+        _check_bias(bias, weight, shapes[1][0])
         out = apply(rules.convolution, x, weight, stride, padding, dilation, groups, bias)
         return out[0] if lone else out
 
@@ -179,16 +181,11 @@ def _named_padding(
     return x, tuple(t // 2 for t in total)
 
 
+@functools.lru_cache(256)
 def _check_conv(
-    x: Tensor,
-    weight: Tensor,
-    bias: Any,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    groups: int,
+    shape: Sizes, w: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> None:
-    w, shape = weight._array.shape, x._array.shape
+    """Raise for what does not fit together; what fits is known the next time."""
     if groups <= 0:
         raise RuntimeError("groups must be a positive integer")
     if shape[1] != w[1] * groups:
@@ -208,7 +205,6 @@ def _check_conv(
         raise RuntimeError("negative padding is not supported")
     if any(d <= 0 for d in dilation):
         raise RuntimeError("dilation should be greater than zero")
-    _check_bias(bias, weight, w[0])
     room = [s + 2 * p for s, p in zip(shape[2:], padding, strict=True)]
     needed = [d * (k - 1) + 1 for k, d in zip(w[2:], dilation, strict=True)]
     if any(r < m for r, m in zip(room, needed, strict=True)):
