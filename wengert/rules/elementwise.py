@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import primitive
+from wengert.dispatch import Function, primitive
 from wengert.rules.blocks import ENOUGH, EXACT, at_once
 from wengert.rules.rule import elementwise, general, linear, unbroadcast
 from wengert.rules.shapes import astype
@@ -499,7 +499,13 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None) -> Any:
 
 
 def _clip_into(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
-    return a.clip(-math.inf if a_min is None else a_min, math.inf if a_max is None else a_max, out)
+    low, high = -math.inf if a_min is None else a_min, math.inf if a_max is None else a_max
+    return clipped(a, low, high, out)
+
+
+_umath = getattr(getattr(np, "_core", None), "umath", None)
+clipped: Function = getattr(_umath, "clip", np.ndarray.clip)
+"""`clipped(a, low, high, out)`: the ufunc behind NumPy's method, which is Python, where it is."""
 
 
 # With a number of Python's a ufunc takes twice as long on few numbers as with a 0-d array.
