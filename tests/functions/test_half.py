@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import wengert as wg
@@ -116,3 +117,13 @@ def test_attention_is_rounded_once(dtype, how):
     found = attend(q, k, v, **half)
     assert found.dtype == dtype
     assert wg.equal(found, attend(q.float(), k.float(), v.float(), **single).to(dtype))
+
+
+def test_many_numbers_become_bfloat16_as_few_do():
+    # Halfway cases go to the even neighbour, NaN stays NaN, and what is too large becomes infinite.
+    bits = np.random.default_rng(0).integers(0, 1 << 32, 20_000, dtype=np.uint32)
+    bits[:4] = 0x3F808000, 0x3F818000, 0x7F7FFFFF, 0x7F800001
+    x = wg.from_numpy(bits.view(np.float32))
+    with np.errstate(invalid="ignore"):
+        few = wg.cat([part.bfloat16() for part in x.split(500)])
+        assert np.array_equal(x.bfloat16().view(wg.int16).numpy(), few.view(wg.int16).numpy())

@@ -18,6 +18,7 @@ import numpy as np
 from wengert.dispatch import Function, each, ndarray, writes
 from wengert.dtypes import is_half, is_inexact, is_number
 from wengert.rules.blocks import ENOUGH, FLOATING, HALF, at_once
+from wengert.rules.loops import exact_loops
 from wengert.rules.rule import RULES
 
 AS_THEY_ARE = frozenset(
@@ -54,11 +55,30 @@ class HalfArray(ndarray):
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """`x.astype(dtype)`; many float16 as machine code, since NumPy's goes from number to number."""
+    """`x.astype(dtype)`; many numbers to 16 bits as machine code: NumPy's goes one by one."""
     x = _bare(x)
     if HALF in (x.dtype, dtype) and dtype in FLOATING:
         return _cast(x, np.dtype(dtype))
+    if x.dtype == _SINGLE and x.size >= ENOUGH and x.flags.c_contiguous and _is_brain(dtype):
+        out = np.empty(x.shape, dtype)
+        flat = x.reshape(-1)
+        _round_to_upper_halves(flat, flat.view(np.int32), out.reshape(-1).view(np.int16))
+        return out
     return x.astype(dtype)
+
+
+def _is_brain(dtype: Any) -> bool:
+    return dtype != HALF and is_half(np.dtype(dtype))
+
+
+@exact_loops
+def _round_to_upper_halves(x, bits, out):
+    """bfloat16 of float32: its upper half, rounded to even."""
+    for i in range(len(bits)):
+        upper = bits[i] // 65536
+        rounded = (bits[i] + 32767 + upper % 2) // 65536
+        missing = 32704 if upper >= 0 else -64
+        out[i] = rounded if x[i] == x[i] else missing
 
 
 def _astype(x: Any, dtype: Any) -> Any:
