@@ -63,6 +63,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any) -> Tensor:
     if dtype is None:
         whole = all(isinstance(v, int) for v in (start, end, step))
         dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
+    if all(type(v) is int and abs(v) < 1 << 52 for v in (start, end, step)):
+        return np.arange(start, end, step, np.int64).astype(dtype, copy=False)
     n = math.ceil((end - start) / step)
     return (start + step * np.arange(n)).astype(dtype)
 
