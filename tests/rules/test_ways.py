@@ -82,7 +82,7 @@ CALLS[reductions.recurrence.body] = [
     for axis in (0, 1)
 ]
 CALLS[reductions.prod] = [(*arrays(1, *s), a) for s in (FEW, MANY) for a in (None, 0, 1)]
-CALLS[shapes.overlapped.body] = [
+CALLS[shapes.overlapped] = [
     (*arrays(1, 3, 7, 2), (5, 7), 0, 1),
     (*arrays(1, 5, 3, 3), (5, 8), -1, 2),
     (RNG.integers(0, 9, (3, 7, 2)), (5, 7), 0, 1),

@@ -61,10 +61,11 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any) -> Tensor:
         refuse_tracked(name, bound)
     start, end, step = _spaced(start, end, step, dtype, "arange")
     if dtype is None:
-        whole = all(isinstance(v, int) for v in (start, end, step))
-        dtype = dtypes.int64 if whole else dtypes.get_default_dtype()
+        are_whole = all(isinstance(v, int) for v in (start, end, step))
+        dtype = dtypes.int64 if are_whole else dtypes.get_default_dtype()
     if all(type(v) is int and abs(v) < 1 << 52 for v in (start, end, step)):
-        return np.arange(start, end, step, np.int64).astype(dtype, copy=False)
+        whole: Any = np.arange(start, end, step, dtype=np.int64)
+        return whole.astype(dtype, copy=False)
     n = math.ceil((end - start) / step)
     return (start + step * np.arange(n)).astype(dtype)
 

@@ -28,8 +28,8 @@ from wengert.functions.arguments import (
 from wengert.functions.indexing import index_select
 from wengert.functions.reductions import picked
 from wengert.rules.indexing import pick
-from wengert.rules.loops import as_lines, exact_loops, loopable, within_loops
-from wengert.rules.reductions import ends_of_longest_runs
+from wengert.rules.loops import as_lines, loopable
+from wengert.rules.reductions import ends_of_longest_runs, first_of_lines, places_of_rank
 from wengert.rules.ways import implemented, quick, way
 from wengert.tensor import NUMBERS, Tensor
 
@@ -64,7 +64,7 @@ def _first(x: Any, axis: int, k: int, descending: bool) -> Any:
         return np.take(_order(x, axis, descending), np.arange(k), axis)
     if 0 < k <= _FIRST and 2 * k <= n and _in_loops(x):
         order = np.empty([k if d == axis else size for d, size in enumerate(x.shape)], np.int64)
-        _first_of_lines(*as_lines(axis, x, order), -1.0 if descending else 1.0)
+        first_of_lines(*as_lines(axis, x, order), -1.0 if descending else 1.0)
         return order
     if 4 * k > n or not k or x.dtype not in _DIVIDED:
         return _order(x, axis, descending)[(*(slice(None),) * axis, slice(k))].copy()
@@ -72,34 +72,6 @@ def _first(x: Any, axis: int, k: int, descending: bool) -> Any:
     inside = (*(slice(None),) * axis, part)
     chosen = np.sort(np.argpartition(x, place, axis)[inside], axis)
     return _taken(chosen, _order(_taken(x, chosen, axis), axis, descending), axis)
-
-
-@exact_loops
-def _first_of_lines(x, order, sign):
-    """Those that were first so far are kept in order; most others are behind the last of them."""
-    outer, n, inner = x.shape
-    many = order.shape[1]
-    for i in range(outer):
-        for k in range(inner):
-            last = x.dtype.type(0)
-            for j in range(n):
-                value = x.dtype.type(sign) * x[i, j, k]
-                place = min(j, many)
-                if place < many or goes_before(value, last, sign):
-                    place = min(place, many - 1)
-                    while place > 0 and goes_before(
-                        value, x.dtype.type(sign) * x[i, order[i, place - 1, k], k], sign
-                    ):
-                        order[i, place, k] = order[i, place - 1, k]
-                        place -= 1
-                    order[i, place, k] = j
-                    last = x.dtype.type(sign) * x[i, order[i, min(j, many - 1), k], k]
-
-
-@within_loops
-def goes_before(a, b, sign):
-    """NaN is the largest number: the last where the sign is 1, the first of those turned round."""
-    return a < b or (a == a and b != b if sign > 0 else a != a and b == b)
 
 
 _FIRST = 16
@@ -285,37 +257,8 @@ def _of_rank(x: Any, axis: int, rank: int) -> Any:
     one or a NaN, of rank -2 the middle one of those that are not NaN.
     """
     places = np.empty([1 if d == axis else n for d, n in enumerate(x.shape)], np.int64)
-    _places_of_rank(*as_lines(axis, x, np.sort(x, axis), places), rank)
+    places_of_rank(*as_lines(axis, x, np.sort(x, axis), places), rank)
     return places
-
-
-@exact_loops
-def _places_of_rank(x, ordered, places, rank):
-    outer, n, inner = x.shape
-    for i in range(outer):
-        for k in range(inner):
-            numbers = n
-            while numbers > 0 and ordered[i, numbers - 1, k] != ordered[i, numbers - 1, k]:
-                numbers -= 1
-            place = rank
-            if rank == -1:
-                place = (n - 1) // 2 if numbers == n else numbers
-            elif rank == -2:
-                place = max(numbers - 1, 0) // 2
-            value = ordered[i, place, k]
-            equal = 0  # which of those that equal it
-            if place >= numbers:
-                equal = place - numbers
-            else:
-                while equal < place and ordered[i, place - 1 - equal, k] == value:
-                    equal += 1
-            at = 0
-            while equal >= 0:
-                here = x[i, at, k]
-                if here == value or (here != here and value != value):
-                    equal -= 1
-                at += 1
-            places[i, 0, k] = at - 1
 
 
 @takes_out

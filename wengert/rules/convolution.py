@@ -44,7 +44,6 @@ def output_size(
     return n
 
 
-@functools.lru_cache(1024)
 def output_sizes(
     spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
 ) -> Sizes:

@@ -20,7 +20,7 @@ from wengert.rules.blocks import (
     reducible,
 )
 from wengert.rules.elementwise import FEW, exponential_share
-from wengert.rules.loops import as_lines, exact_loops, loopable, loops
+from wengert.rules.loops import as_lines, exact_loops, loopable, loops, within_loops
 from wengert.rules.rule import general, linear
 from wengert.rules.ways import implemented, way
 
@@ -381,6 +381,70 @@ def _ends_of_longest_runs(rows, ends):
             if j - start >= longest:
                 longest = j - start + 1
                 ends[i] = j
+
+
+@exact_loops
+def first_of_lines(x, order, sign):
+    """Where the first of each line stand, the largest ones if the sign is -1, equal ones in order.
+
+    Those that were first so far are kept in order; most others are behind the last of them.
+    """
+    outer, n, inner = x.shape
+    many = order.shape[1]
+    for i in range(outer):
+        for k in range(inner):
+            last = x.dtype.type(0)
+            for j in range(n):
+                value = x.dtype.type(sign) * x[i, j, k]
+                place = min(j, many)
+                if place < many or goes_before(value, last, sign):
+                    place = min(place, many - 1)
+                    while place > 0 and goes_before(
+                        value, x.dtype.type(sign) * x[i, order[i, place - 1, k], k], sign
+                    ):
+                        order[i, place, k] = order[i, place - 1, k]
+                        place -= 1
+                    order[i, place, k] = j
+                    last = x.dtype.type(sign) * x[i, order[i, min(j, many - 1), k], k]
+
+
+@within_loops
+def goes_before(a, b, sign):
+    """NaN is the largest number: the last where the sign is 1, the first of those turned round."""
+    return a < b or (a == a and b != b if sign > 0 else a != a and b == b)
+
+
+@exact_loops
+def places_of_rank(x, ordered, places, rank):
+    """Where the number of a rank stands in each line, in a stable order; `ordered` is sorted.
+
+    Of rank -1 it is the middle one or a NaN, of rank -2 the middle one of those that are not NaN.
+    """
+    outer, n, inner = x.shape
+    for i in range(outer):
+        for k in range(inner):
+            numbers = n
+            while numbers > 0 and ordered[i, numbers - 1, k] != ordered[i, numbers - 1, k]:
+                numbers -= 1
+            place = rank
+            if rank == -1:
+                place = (n - 1) // 2 if numbers == n else numbers
+            elif rank == -2:
+                place = max(numbers - 1, 0) // 2
+            value = ordered[i, place, k]
+            equal = 0  # which of those that equal it
+            if place >= numbers:
+                equal = place - numbers
+            else:
+                while equal < place and ordered[i, place - 1 - equal, k] == value:
+                    equal += 1
+            at = 0
+            while equal >= 0:
+                here = x[i, at, k]
+                if here == value or (here != here and value != value):
+                    equal -= 1
+                at += 1
+            places[i, 0, k] = at - 1
 
 
 @exact_loops

@@ -364,7 +364,7 @@ def overlapped(g: Any, x_shape: Any, axis: int, step: int) -> Any:
     return np.moveaxis(out, -1, axis)
 
 
-@way(overlapped.body, lambda g, x_shape, axis, step: bool(x_shape) and loopable(g))
+@way(overlapped, lambda g, x_shape, axis, step: bool(x_shape) and loopable(g))
 def _overlapped_by_loops(g: Any, x_shape: Any, axis: int, step: int) -> Any:
     out = np.zeros(x_shape, g.dtype)
     (lines,) = as_lines(axis, out)
