@@ -27,10 +27,10 @@ from wengert.compile.plan.roles import SEARCHES
 from wengert.compile.plan.sequence import Copy, Sequence, Task
 from wengert.compile.plan.strides import Buffer, Strided, part_of
 from wengert.compile.plan.terms import Built
-from wengert.compile.program.bodies import run
 from wengert.compile.program.infer import infer
 from wengert.compile.program.operations import added, take
 from wengert.compile.program.program import Program, Shape, Statement, Value, values_in
+from wengert.compile.program.rounds import run
 
 TOGETHER = 32
 """The most parts of a concatenation that one kernel copies."""

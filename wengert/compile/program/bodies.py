@@ -160,23 +160,39 @@ class Choose(_WithBodies):
 
 
 ROOM = 1 << 24
-"""Bytes for the states of the first iterations that a loop of unknown length keeps. What of it no
-loop reaches is no memory, but an address."""
+"""Bytes for states that a loop of unknown length keeps. What of it no loop reaches is no memory,
+but an address."""
+CACHED = 1 << 20
+"""That many for states that do not lie near, if iterations are cheap: to write one down takes as
+long as to compute it, and longer where it does not stay in a core's second cache."""
 TIGHT = 1 << 21
 """That many within a budget: what a core's second cache holds, or twice that."""
 
 
 FEW = 16
 """Of fewer states than that none are kept."""
+MANY = 64
+"""That many are kept wherever they lie."""
 
 
-def room(state: list[Value], kinds: int | None) -> int:
-    """How many states of this kind are kept; none if they are large.
+def room(state: list[Value], kinds: int | None, cheap: bool = False) -> int:
+    """How many states of this kind are kept, an even number; none if they are large.
 
-    Within a budget they are fewer, the more kinds of blocks that asks for.
+    They are fewer if it is `cheap` to compute the next one; within a budget they are, the more
+    kinds of blocks that asks for.
     """
-    rows = ROOM // _bytes(state) if kinds is None else _tight(state, kinds)
-    return rows if rows >= FEW else 0
+    if kinds is not None:
+        rows = _tight(state, kinds)
+    else:
+        rows = ROOM // _bytes(state)
+        if cheap and _bytes(state) > NEAR:
+            rows = min(rows, max(CACHED // _bytes(state), MANY))
+    return rows // 2 * 2 if rows >= FEW else 0
+
+
+def apart(number: int, rows: int) -> int:
+    """How many iterations lie between two whose states are in rows, once iteration `number` is."""
+    return 1 << (number // rows).bit_length()
 
 
 def limit(state: list[Value], kinds: int) -> int:
@@ -196,8 +212,7 @@ class _Kept(_WithBodies):
     """A loop of unknown length, some parts of whose states are results too.
 
     `keeps` are the numbers of these parts, of `rows` rows each. Row k of such a result is what the
-    part was before iteration k; its last row is written by all iterations that it has no other row
-    for.
+    part was before iteration k, if it has so many.
     """
 
     keeps: list[int]
@@ -208,8 +223,9 @@ class _Kept(_WithBodies):
         return [np.zeros((self.rows, *state[k].shape), state[k].dtype) for k in self.keeps]
 
     def keep(self, number: int, state: list[Any], blocks: list[np.ndarray]) -> None:
-        for k, block in zip(self.keeps, blocks, strict=True):
-            block[min(number, len(block) - 1)] = state[k]
+        if number < self.rows:
+            for k, block in zip(self.keeps, blocks, strict=True):
+                block[number] = state[k]
 
 
 class Until(_Kept):
@@ -217,6 +233,9 @@ class Until(_Kept):
 
     Its bodies are a test of the state, and what updates that. Each gets the state, then as many of
     the invariants as it has inputs left, in order. `count` is how often the test held.
+
+    Where there are more iterations than rows, those that are kept lie a power of two apart: when
+    the rows are full, every second one stays.
     """
 
     __name__ = "until"
@@ -240,6 +259,14 @@ class Until(_Kept):
         middle = len(test.inputs)
         return args[middle:] if number else args[self.carries : middle]
 
+    def keep(self, number: int, state: list[Any], blocks: list[np.ndarray]) -> None:
+        if not blocks or number % (far := apart(number, self.rows)):
+            return
+        for k, block in zip(self.keeps, blocks, strict=True):
+            if number and far > apart(number - 1, self.rows):
+                block[: self.rows // 2] = block[::2].copy()
+            block[number // far] = state[k]
+
     def __call__(self, *args: Any) -> Any:
         test, body = self.bodies
         state = [
@@ -262,7 +289,7 @@ class Rewind(_Kept):
     the next goes through the iterations in reverse, and so on in turns. The inputs of a body are
     its own state, what the states of those before it were before the same iteration, and
     invariants. The results are the final state of the last one. `carries` are how many arrays each
-    state is. Of all of these `blocks` are the numbers of those whose first rows were kept. Where
+    state is. Of all of these `blocks` are the numbers of those that the loop kept rows of. Where
     these are as many as the iterations, and all that the last body reads, that alone is run.
 
     With a `limit`, machine code has room for so many states, however many iterations there are:
@@ -358,12 +385,6 @@ def draws(statement: Statement) -> bool:
     """
     inside = [s for body in bodies(statement) for s in body.statements]
     return any(map(draws, inside)) if inside else getattr(statement.function, "draws", False)
-
-
-def run(statement: Statement) -> list[Program]:
-    """These programs as machine code runs them."""
-    function = statement.function
-    return [function.moving] if isinstance(function, Repeat) else bodies(statement)
 
 
 def _operations(program: Program) -> int:

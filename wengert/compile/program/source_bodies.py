@@ -99,9 +99,10 @@ def _room(p: Printer, s: Statement, names: list[str], first: int) -> Iterator[st
 
 
 def _kept(s: Statement, names: list[str], first: int, keeps: list[int], k: str) -> Iterator[str]:
-    """The lines that keep the state before iteration `k`."""
+    """The lines that keep the state before the first iterations: others are computed again."""
     for name, v, number in zip(names[first:], s.outputs[first:], keeps, strict=True):
-        yield f"    {name}[min({k}, {v.shape[0] - 1})] = {names[number]}"
+        yield f"    if {k} < {v.shape[0]}:"
+        yield f"        {name}[{k}] = {names[number]}"
 
 
 def _rewind(p: Printer, s: Statement, rewind: Rewind) -> Iterator[str]:

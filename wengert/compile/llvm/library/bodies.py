@@ -9,7 +9,6 @@ loop, so an iteration allocates nothing.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, zip_longest
@@ -26,6 +25,7 @@ from wengert.compile.llvm.machine.values import BIT, BYTE, I32, I64, POINTER, VO
 from wengert.compile.plan.plan import Call, Plan, Table
 from wengert.compile.program.bodies import NEAR, Choose, Repeat, Rewind, Until
 from wengert.compile.program.program import Value
+from wengert.compile.program.rounds import times
 
 
 def define(module: ir.Module, step: Call, name: str, bodies: list[ir.Function]) -> ir.Function:
@@ -248,11 +248,12 @@ def _until(frame: Frame, until: Until) -> None:
     holds = frame.room(1)
     tables[0].set(tables[0].table.output(0), holds)
     breath = Breath(frame)
+    marks = _Marks(frame, until, state, frame.outputs[carries + 1 :])
     with loop(b, I64(0)) as runs:
         count, asked = Lanes(b, *runs.carried), frame.run(0, tables[0])
         on = asked.new(b.load(holds, typ=BYTE, align=1)).differs(0)
         runs.while_((asked.equals(0) & on).value, asked.value)
-        _keep(frame, until, body, state, frame.outputs[carries + 1 :], count)
+        marks.keep(count)
         following = count + 1
         acted = breath.after(following, frame.run(1, tables[1]))
         runs.while_(acted.equals(0).value, acted.value)
@@ -261,20 +262,43 @@ def _until(frame: Frame, until: Until) -> None:
     frame.finish(*runs.results)
 
 
-def _keep(
-    frame: Frame, of: Until | Rewind, plan: Plan, state: list[V], blocks: list[V], number: Lanes
-) -> None:
-    """Write down what parts of the state are before an iteration, while there are rows for it.
-
-    What is near lies in registers: it is written to the last row rather than asked for its number.
+class _Marks:
+    """Writes down what parts of the state are before an iteration, of as many as there are rows
+    for: when these are full, every second one stays, and the next are twice as far apart.
     """
-    there, row = number.below(of.rows), number
-    sizes = {k: plan.inputs[k].nbytes for k in of.keeps}
-    if sizes and (near := max(sizes.values()) <= NEAR):
-        row = where(there, number, of.rows - 1)
-    with contextlib.nullcontext() if not sizes or near else frame.b.if_then(there.value):
-        for (k, nbytes), block in zip(sizes.items(), blocks, strict=True):
-            frame.copy(_far(block, row * nbytes), state[k], nbytes)
+
+    def __init__(self, frame: Frame, until: Until, state: list[V], blocks: list[V]) -> None:
+        self.frame, self.rows = frame, until.rows
+        parts = until.bodies[1].inputs
+        self.parts = [
+            (block, state[k], parts[k].nbytes) for k, block in zip(until.keeps, blocks, strict=True)
+        ]
+        if self.parts:
+            starts = I64(0), I64(1), I64(0)
+            self.next, self.apart, self.row = (Variable(frame.b, x) for x in starts)
+
+    def keep(self, number: Lanes) -> None:
+        if not self.parts:
+            return
+        b = self.frame.b
+        with b.if_then(number.equals(number.new(self.next.get())).value):
+            with b.if_then(number.new(self.row.get()).equals(self.rows).value, likely=False):
+                self._halve(number)
+            row, apart = number.new(self.row.get()), number.new(self.apart.get())
+            for block, at, nbytes in self.parts:
+                self.frame.copy(_far(block, row * nbytes), at, nbytes)
+            self.row.put((row + 1).value)
+            self.next.put((number + apart).value)
+
+    def _halve(self, number: Lanes) -> None:
+        half = number.full(self.rows // 2)
+        with rounds(self.frame.b, [I64(0)]) as ((k,), end):
+            row = number.new(k)
+            for block, _, nbytes in self.parts:
+                self.frame.copy(_far(block, row * nbytes), _far(block, row * (2 * nbytes)), nbytes)
+            end((row + 1 < half).value, [(row + 1).value])
+        self.row.put(half.value)
+        self.apart.put((number.new(self.apart.get()) << 1).value)
 
 
 def _rewind(frame: Frame, rewind: Rewind) -> None:
@@ -292,6 +316,8 @@ class _Sweep(NamedTuple):
     reads: set[int]
     """The parts of states before it that it reads."""
     is_last: bool
+    number: int
+    """That of its body."""
 
 
 STRETCH = 1 << 20
@@ -309,8 +335,12 @@ class _Rewinding:
     The states that a loop reads lie part by part, a row for each iteration of a stretch. Of more
     than two loops that is all of them; of two, as many as there is room for within a limit, else as
     lie in near memory: more would be new pages at each call, which take longer than the iterations.
-    Then the first loop writes down its whole state a few times on its way, and goes again through
-    the iterations of a stretch from the last such mark before it.
+    Of those iterations that the first loop kept rows of, the last before a stretch is where it goes
+    on from. If they are too far apart, it writes down its whole state a few times on its way from
+    one to the next, and goes again through the iterations of a stretch from the last such mark.
+
+    Where iterations may go back several at once (`program/rounds.py`), there is a row for so many.
+    Those of a stretch that are left over go first, one by one, each with a row behind the others'.
     """
 
     def __init__(self, frame: Frame, rewind: Rewind) -> None:
@@ -320,6 +350,8 @@ class _Rewinding:
         self.status, self.done = Variable(self.b, I32(0)), Variable(self.b, I64(0))
         self.breath = Breath(frame)
         self.sweeps = list(self._sweeps())
+        self.times = times(rewind)
+        self.several = self._several() if self.times > 1 else self.sweeps
         self.rows: dict[int, V] = {}
 
     def _sweeps(self) -> Iterator[_Sweep]:
@@ -327,62 +359,116 @@ class _Rewinding:
         frame, first = self.frame, 0
         given = iter(frame.inputs[1:])
         inits = [[next(given) for _ in range(n)] for n in self.rewind.carries]
-        for j, (plan, init) in enumerate(zip(frame.step.bodies, inits, strict=True)):
+        for j, (plan, init) in enumerate(zip(frame.step.bodies, inits, strict=False)):
             n, is_last = len(init), j == len(inits) - 1
             state = frame.state(init, plan.inputs[:n], frame.outputs if is_last else [])
             entries = frame.table(j)
             for k, at in enumerate(state):
                 entries.set(entries.table.input(k), at)
-            for k, _ in enumerate(self.rewind.invariants[j], n + first):
-                entries.set(entries.table.input(k), next(given))
-            yield _Sweep(plan, state, entries, first, _read(plan, n, first), is_last)
+            around = [next(given) for _ in self.rewind.invariants[j]]
+            for k, at in enumerate(around, n + first):
+                entries.set(entries.table.input(k), at)
+            yield _Sweep(plan, state, entries, first, _read(plan, n, first), is_last, j)
             first += n
+
+    def _several(self) -> list[_Sweep]:
+        """The two loops whose iterations are several of these."""
+        sweeps = []
+        first, last = self.rewind.invariants
+        given = self.frame.inputs[1 + len(self.parts) :]
+        around = [given[: len(first)], given[len(first) : len(first) + len(last)]]
+        around[1] += around[0]
+        for number, (sweep, more) in enumerate(zip(self.sweeps, around, strict=True), 2):
+            plan, entries = self.frame.step.bodies[number], self.frame.table(number)
+            for k, at in enumerate(sweep.state):
+                entries.set(entries.table.input(k), at)
+            for k, at in enumerate(more, len(sweep.state) + sweep.first):
+                entries.set(entries.table.input(k), at)
+            reads = _read(plan, len(sweep.state), sweep.first)
+            sweeps.append(sweep._replace(plan=plan, entries=entries, reads=reads, number=number))
+        return sweeps
+
+    @property
+    def _reads(self) -> set[int]:
+        """The parts of states before that the last loop reads."""
+        return self.sweeps[-1].reads | self.several[-1].reads
 
     def emit(self) -> None:
         known, blocks = self._known()
         limit, n, two = self.rewind.limit, self.length, len(self.sweeps) == 2
         zero = n.full(0)
         if two:
-            room, marks = self._room(limit)
+            apart = self._apart(known)
+            room, marks = self._room(apart, limit)
         else:
+            apart = n
             room, marks = n if limit is None else zero + limit, zero
         if limit is not None and not two:
             self._refuse_beyond(room)
         self._allocate(where(known, 0, smaller(room, n) if limit is None else room))
-        for k in self.sweeps[-1].reads & set(blocks):
+        for k in self._reads & set(blocks):
             self.rows[k] = where(known, zero.new(blocks[k]), zero.new(self.rows[k])).value
         if two:
-            self._by_stretches(known, room, marks)
+            self._by_stretches(known, apart, room, marks)
         else:
             with self.b.if_then((~known).value):
-                for j in range(len(self.sweeps) - 1):
-                    self._run(j, zero, n)
-            self._run(len(self.sweeps) - 1, zero, n)
+                for sweep in self.sweeps[:-1]:
+                    self._run(sweep, zero, n, row=lambda number: number)
+            self._run(self.sweeps[-1], zero, n, row=lambda number: number)
         self.frame.finish(self.status.get())
 
-    def _room(self, limit: int | None) -> tuple[Lanes, Lanes]:
-        """How many states there is room for, and how many marks."""
-        n = self.length
+    def _room(self, apart: Lanes, limit: int | None) -> tuple[Lanes, Lanes]:
+        """How many states there is room for, and how many marks between two rows."""
         if limit is not None:
-            return n.full(limit - limit // 2), n.full(limit // 2)
+            return apart.full(limit - limit // 2), apart.full(limit // 2)
         near = STRETCH // max(sum(v.nbytes for v in self.parts[: len(self.sweeps[0].state)]), 1)
-        root = sqrt(n.to("sitofp", ir.DoubleType())).to("fptosi", I64) + 1
-        room = larger(root, max(near, 2))
-        return room, larger((n + room - 1).by("udiv", room), 1)
+        root = sqrt(apart.to("sitofp", ir.DoubleType())).to("fptosi", I64) + 1
+        room = larger(root, max(near, 4 * self.times))
+        size = self._size(room)
+        return room, larger((apart + size - 1).by("udiv", size), 1)
+
+    def _size(self, room: Lanes) -> Lanes:
+        """How many iterations that many rows are enough for."""
+        return (room - (self.times - 1)) * self.times
+
+    @property
+    def _blocks(self) -> dict[int, V]:
+        """Where rows of states lie, by the number of the part."""
+        numbers = self.rewind.blocks
+        return (
+            dict(zip(numbers, self.frame.inputs[-len(numbers) :], strict=True)) if numbers else {}
+        )
+
+    @property
+    def _kept(self) -> int:
+        """How many rows there are."""
+        args = self.frame.step.statement.args
+        return min((x.shape[0] for x in args[-len(self.rewind.blocks) :]), default=0)
 
     def _known(self) -> tuple[Lanes, dict[int, V]]:
         """Whether all states that the last loop reads were kept, and where."""
-        blocks, n = self.rewind.blocks, len(self.rewind.blocks)
-        reads = self.sweeps[-1].reads
+        reads, blocks = self._reads, self._blocks
         if not blocks or not reads <= set(blocks):
             return Lanes(self.b, BIT(not reads)), {}
-        rows = min(x.shape[0] for x in self.frame.step.statement.args[-n:])
-        known = self.length.below(rows + 1)
-        return known, dict(zip(blocks, self.frame.inputs[-n:], strict=True))
+        return self.length.below(self._kept + 1), blocks
+
+    def _apart(self, known: Lanes) -> Lanes:
+        """How far those iterations are apart that the first loop can go on from."""
+        n = self.length
+        if not self._goes_on:
+            return n
+        far = larger(n - 1, 0).by("udiv", n.full(self._kept))
+        zeros = self.frame.call("llvm.ctlz.i64", I64, [far.value, BIT(0)])
+        return where(known, n, n.full(1) << (64 - n.new(zeros)))
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether the first loop can go on from rows: all parts of its state were kept."""
+        return bool(self._blocks) and {*range(len(self.sweeps[0].state))} <= {*self._blocks}
 
     def _allocate(self, count: Lanes) -> None:
         """Take memory for so many states before iterations, as far as they are read."""
-        read = sorted(set().union(*(sweep.reads for sweep in self.sweeps)))
+        read = sorted(set().union(*(sweep.reads for sweep in (*self.sweeps, *self.several))))
         self.rows = self._rows(read, count)
 
     def _rows(self, parts: Sequence[int], count: Lanes) -> dict[int, V]:
@@ -393,32 +479,60 @@ class _Rewinding:
 
     # ---- within a limit -------------------------------------------------------------------------
 
-    def _by_stretches(self, known: Lanes, room: Lanes, marks: Lanes) -> None:
+    def _by_stretches(self, known: Lanes, apart: Lanes, room: Lanes, marks: Lanes) -> None:
         """The last loop, a stretch at a time from the end, after the first one's part of each."""
         b, n, first = self.b, self.length, self.sweeps[0]
-        many = ~known & (n > room)
-        apart = where(many, (n + (marks - 1)).by("udiv", marks), n)
+        room = self._size(room)
+        long = ~known & (apart > room)
         size = where(known, n, room)
-        marked = self._rows(range(len(first.state)), where(many, marks, 0))
-
-        def mark(number: Lanes) -> None:
-            with b.if_then(number.by("urem", apart).equals(0).value):
-                self._copy_state(marked, number.by("udiv", apart))
-
-        with b.if_then(many.value):
-            self._run(0, n.full(0), n, mark)
+        marked = self._rows(range(len(first.state)), where(long, marks, 0))
         with b.if_then((n > 0).value), rounds(b, [n.value]) as ((last,), end):
             stop = n.new(last)
-            at = (stop - 1).by("udiv", apart)
-            since = at * apart
+            row = (stop - 1).by("udiv", apart)
+            begin = row * apart
+            after = smaller(begin + apart, n)
+            step = (after - begin + (marks - 1)).by("udiv", marks)
+            many = ~known & (after - begin > room)
+            at = (stop - 1 - begin).by("udiv", step)
+            since = where(many, begin + at * step, begin)
             start = larger(since, stop - size)
+
+            def mark(number: Lanes, begin: Lanes = begin, step: Lanes = step) -> None:
+                passed = number - begin
+                with b.if_then(passed.by("urem", step).equals(0).value):
+                    self._copy_state(marked, passed.by("udiv", step))
+
+            if self._goes_on:
+                with b.if_then((~known & stop.equals(after)).value):
+                    self._copy_state(self._blocks, row, back=True)
+            with b.if_then((many & stop.equals(after)).value):
+                self._run(first, begin, after, mark)
             with b.if_then(many.value):
                 self._copy_state(marked, at, back=True)
-                self._run(0, since, start, lambda number: None)
-            with b.if_then((~known).value):
-                self._run(0, start, stop)
-            self._run(1, start, stop)
+                self._run(first, since, start, lambda number: None)
+            self._stretch(known, start, stop)
             end((self._fine() & (start > 0)).value, [start.value])
+
+    def _stretch(self, known: Lanes, start: Lanes, stop: Lanes) -> None:
+        """The iterations between two numbers, unless their states are known, and back."""
+        b, times = self.b, self.times
+        blocks = (stop - start).by("udiv", start.new(I64(times)))
+        middle = start + blocks * times
+        zero, all_rows = start.full(0), where(known, middle - start, blocks)
+
+        def single(number: Lanes) -> Lanes:
+            return number - middle + all_rows
+
+        def several(block: Lanes) -> Lanes:
+            return where(known, block * times, block)
+
+        with b.if_then((~known).value):
+            if times > 1:
+                self._run(self.several[0], zero, blocks, row=several)
+            self._run(self.sweeps[0], middle if times > 1 else start, stop, row=single)
+        self._run(self.sweeps[1], middle if times > 1 else start, stop, row=single)
+        if times > 1:
+            self._run(self.several[1], zero, blocks, row=several)
 
     def _copy_state(self, rows: dict[int, V], number: Lanes, back: bool = False) -> None:
         """Write the first loop's state down as a row, or make it what it was."""
@@ -443,25 +557,29 @@ class _Rewinding:
         return Lanes(self.b, self.status.get()).equals(0)
 
     def _run(
-        self, j: int, start: Lanes, stop: Lanes, save: Callable[[Lanes], None] | None = None
+        self,
+        sweep: _Sweep,
+        start: Lanes,
+        stop: Lanes,
+        save: Callable[[Lanes], None] | None = None,
+        row: Callable[[Lanes], Lanes] = lambda number: number,
     ) -> None:
         """The iterations of a loop between two numbers, if there are any, and all went well.
 
-        The first row is that of the first of them. Before each `save` is called, if it is given.
+        Before each `save` is called; if it is not given, states go to the `row` of the number.
         """
-        sweep, count = self.sweeps[j], stop - start
+        count = stop - start
 
         def once(t: Lanes) -> Lanes:
-            row = count - 1 - t if j % 2 else t
-            number = start + row
+            number = start + (count - 1 - t if sweep.number % 2 else t)
             if save is None:
-                self._save(sweep, number, row)
+                self._save(sweep, number, row(number))
             else:
                 save(number)
             for k in sweep.reads:
                 entry = sweep.entries.table.input(len(sweep.state) + k)
-                sweep.entries.set(entry, self._row_of(self.rows, k, row))
-            return self.frame.run(j, sweep.entries)
+                sweep.entries.set(entry, self._row_of(self.rows, k, row(number)))
+            return self.frame.run(sweep.number, sweep.entries)
 
         with self.b.if_then((self._fine() & (count > 0)).value):
             before = count.new(self.done.get())
@@ -473,7 +591,11 @@ class _Rewinding:
         """Write down what the state is before an iteration, as far as it is asked for."""
         if sweep.is_last:
             blocks = self.frame.outputs[len(sweep.state) :]
-            _keep(self.frame, self.rewind, sweep.plan, sweep.state, blocks, number)
+            if blocks:
+                with self.b.if_then(number.below(self.rewind.rows).value):
+                    for k, block in zip(self.rewind.keeps, blocks, strict=True):
+                        nbytes = sweep.plan.inputs[k].nbytes
+                        self.frame.copy(_far(block, number * nbytes), sweep.state[k], nbytes)
             return
         for k, at in enumerate(sweep.state, sweep.first):
             if k in self.rows:

@@ -136,7 +136,8 @@ def _rewind(s: Statement, needed: set[Value], loop: Rewind) -> Statement:
         bodies.append(_part(body, inputs, [], statements))
         given += [at + k for k in rest]
         at += len(body.inputs) - count - first
-    blocks = [i for i, k in enumerate(loop.blocks) if k in read]
+    rows = alive if len(loop.bodies) == 2 else read  # from which one loop goes on, or all read
+    blocks = [i for i, k in enumerate(loop.blocks) if k in rows]
     given += [at + i for i in blocks]
     outputs = [*(finals[k] for k in parts[-1][0]), *(s.outputs[n + i] for i in kept)]
     if _is_same(s, given, outputs, list(zip(loop.bodies, (p[2] for p in parts), strict=True))):

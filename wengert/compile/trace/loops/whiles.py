@@ -1,8 +1,9 @@
 """Loops of unknown length in a trace: as many iterations as a test of the state holds.
 
-How many that will be is not known, so of what an iteration computes nothing is saved but, of the
-first ones, the state before them. The derivative is told their number; where it must, it runs them
-again. It goes back through the states, and computes again from each what else it needs.
+How many that will be is not known, so of what an iteration computes nothing is saved but, of as
+many as there is room for, the state before them. The derivative is told their number; where it
+must, it runs them again. It goes back through the states, and computes again from each what else it
+needs.
 
 A derivative of such a derivative meets the states of both. So these loops form a chain, each of
 which goes through the iterations in the other direction, and reads in each what the state of the
@@ -18,6 +19,7 @@ from typing import Any
 
 from wengert.arrays.kind import array_of
 from wengert.autograd import engine
+from wengert.compile.program.again import is_cheap
 from wengert.compile.program.bodies import Rewind, Until, limit, room
 from wengert.compile.program.program import Program, Statement, Value
 from wengert.compile.trace.arrays.array import Trace
@@ -85,11 +87,11 @@ class Sweep:
         return [*(loop.initial[k] for k in loop.alive), *(edge for _, edge in loop.targets)]
 
     def keep(self, k: int) -> Value:
-        """One more result of the statement: part k of the state before the first iterations."""
+        """One more result of the statement: rows of part k of the state."""
         if k not in self.kept:
             function: Any = self.statement.function
             v, trace = self.carries[k], self.loop.scope.trace
-            function.rows = rows = _room(trace, self.carries)
+            function.rows = rows = _room(trace, self)
             trace.longest = max(trace.longest, rows)
             self.kept[k] = Value((rows, *v.shape), v.dtype)
             function.keeps.append(k)
@@ -311,21 +313,24 @@ def _connect(chain: list[Sweep], own: Recorded, starts: list[Any]) -> list[tuple
     return [key for p, key in befores.items() if p in own.found]
 
 
-def _room(trace: Trace, state: list[Value]) -> int:
-    return room(state, trace.kinds if trace.budgeted else None)
+def _room(trace: Trace, sweep: Sweep) -> int:
+    cheap = all(map(is_cheap, sweep.body.statements))
+    return room(sweep.carries, trace.kinds if trace.budgeted else None, cheap)
 
 
 def _blocks(trace: Trace, chain: list[Sweep], read: set[Value]) -> dict[int, Value]:
-    """Those parts of states before that are read, if the first ones of all of them are kept.
+    """Those parts of states before that are read, if rows of all of them are kept.
 
     They are not where they were made in another loop's iterations: each would have to keep them.
+    Of one loop all parts are kept, for it goes on from its rows.
     """
     blocks: dict[int, Value] = {}
     numbered = [(sweep, k) for sweep in chain for k in range(len(sweep.carries))]
+    whole = len(chain) == 1 and not read.isdisjoint(chain[0].carries)
     for number, (sweep, k) in enumerate(numbered):
-        if sweep.carries[k] in read:
+        if whole or sweep.carries[k] in read:
             beside = any(s is sweep.statement for s in trace.program.statements)
-            if not beside or not _room(trace, sweep.carries):
+            if not beside or not _room(trace, sweep):
                 return {}
             blocks[number] = sweep.carries[k]
     for number in blocks:
