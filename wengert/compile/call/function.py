@@ -596,7 +596,7 @@ class CompiledFunction(_Typed[P, R]):
         capture = Capture(
             passed, _Answers(self._answers(flat), self._asked, flat), self._varying, self._cuts
         )
-        capture.trace.kinds, capture.trace.budgeted = kinds, self.memory is not None
+        capture.trace.kinds, capture.trace.budget = kinds, self.memory
         capture.world.unrolled = self._unrolled
         capture.world.listener = native_listener()
         same = {i: Argument(first) for i, first, _ in same_memory(flat)}

@@ -195,13 +195,17 @@ def apart(number: int, rows: int) -> int:
     return 1 << (number // rows).bit_length()
 
 
-def limit(state: list[Value], kinds: int) -> int:
-    """How many states the derivative of a loop of unknown length has within a budget."""
-    return max(_tight(state, kinds), FEW >> kinds, 2)
+def limit(state: list[Value], kinds: int, loops: int, budget: int) -> int:
+    """How many states the derivative of a loop of unknown length has within a budget.
+
+    Of more than one loop there have to be as many as iterations: it may be half of the budget.
+    """
+    most = max(TIGHT, budget // 2) if loops > 1 else TIGHT
+    return max(_tight(state, kinds, most), FEW >> kinds, 2)
 
 
-def _tight(state: list[Value], kinds: int) -> int:
-    return (TIGHT >> 5 * kinds) // _bytes(state)
+def _tight(state: list[Value], kinds: int, most: int = TIGHT) -> int:
+    return (most >> 5 * kinds) // _bytes(state)
 
 
 def _bytes(state: list[Value]) -> int:

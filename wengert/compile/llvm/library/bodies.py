@@ -317,15 +317,16 @@ class _Sweep(NamedTuple):
     """The parts of states before it that it reads."""
     is_last: bool
     number: int
-    """That of its body."""
+    """The number of its body."""
 
 
 STRETCH = 1 << 20
 """Bytes for the states of one stretch of iterations: what a core's second cache holds, or less."""
 TOO_LONG = (
     "The second derivative of wg.while_loop reads the states before all iterations, and within the "
-    "function's budget of memory there is room for {}, but the loop ran for longer. Give it more "
-    "memory, or use wg.fori_loop or wg.scan, whose length is known.\0"
+    "function's budget of memory there is room for {}, but the loop ran for %lld. Give it more, "
+    "e.g. wg.compile(f, memory=%lld), or use wg.fori_loop or wg.scan, whose length is "
+    "known.\0"
 )
 
 
@@ -413,8 +414,8 @@ class _Rewinding:
         else:
             with self.b.if_then((~known).value):
                 for sweep in self.sweeps[:-1]:
-                    self._run(sweep, zero, n, row=lambda number: number)
-            self._run(self.sweeps[-1], zero, n, row=lambda number: number)
+                    self._run(sweep, zero, n)
+            self._run(self.sweeps[-1], zero, n)
         self.frame.finish(self.status.get())
 
     def _room(self, apart: Lanes, limit: int | None) -> tuple[Lanes, Lanes]:
@@ -542,13 +543,26 @@ class _Rewinding:
 
     def _refuse_beyond(self, room: Lanes) -> None:
         """Of more loops, each reads the states of all before it: there has to be room for them."""
-        b, name = self.b, "python.PyExc_MemoryError"
+        b, module = self.b, self.frame.module
         with b.if_then((self.length > room).value, likely=False):
-            error = self.frame.module.globals.get(name)
-            error = error or ir.GlobalVariable(self.frame.module, POINTER, name)
-            text = TOO_LONG.format(self.rewind.limit).encode()
-            told = self.frame.constant(np.frombuffer(text, np.uint8))
-            self.frame.call("python.PyErr_SetString", VOID, [b.load(error, typ=POINTER), told])
+            name = "python.PyExc_MemoryError"
+            error = module.globals.get(name) or ir.GlobalVariable(module, POINTER, name)
+            name = "python.PyErr_Format"
+            kind = ir.FunctionType(POINTER, [POINTER, POINTER], var_arg=True)
+            tell = module.globals.get(name) or ir.Function(module, kind, name)
+            told = np.frombuffer(TOO_LONG.format(self.rewind.limit).encode(), np.uint8)
+            least = (self.length + 2) * (
+                2 * sum(v.nbytes for v in self.parts[: self.sweeps[-1].first])
+            )
+            b.call(
+                tell,
+                [
+                    b.load(error, typ=POINTER),
+                    self.frame.constant(told),
+                    self.length.value,
+                    least.value,
+                ],
+            )
             self.frame.finish(I32(-1))
 
     # ---- iterations -----------------------------------------------------------------------------

@@ -95,8 +95,8 @@ class Trace(Kind):
         """The numbers of iterations, and between which they lie: the passes know it, no trace."""
         self.kinds = 0
         """How many kinds of blocks long loops are cut into, so that derivatives keep less."""
-        self.budgeted = False
-        """Whether what a program takes has to be known, however long its loops run."""
+        self.budget: int | None = None
+        """What a program may take, however long its loops run."""
         self.longest = 0
         """How many iterations the longest loop has."""
         self.tensors: Callable[[], Iterable[Any]] = list

@@ -289,8 +289,9 @@ def _rewound(
     function = Rewind(
         [*(sweep.body for sweep in chain), back], [*carries, len(begun)], list(blocks)
     )
-    if trace.budgeted:
-        function.limit = limit(function.states[: -len(begun)], trace.kinds)
+    if trace.budget is not None:
+        states = function.states[: -len(begun)]
+        function.limit = limit(states, trace.kinds, len(chain), trace.budget)
         trace.longest = max(trace.longest, function.limit)
     outputs = tuple(Value(v.shape, v.dtype) for v in scope.carries)
     args = (count, *inits, *invariants, *around, *blocks.values())
@@ -315,7 +316,7 @@ def _connect(chain: list[Sweep], own: Recorded, starts: list[Any]) -> list[tuple
 
 def _room(trace: Trace, sweep: Sweep) -> int:
     cheap = all(map(is_cheap, sweep.body.statements))
-    return room(sweep.carries, trace.kinds if trace.budgeted else None, cheap)
+    return room(sweep.carries, None if trace.budget is None else trace.kinds, cheap)
 
 
 def _blocks(trace: Trace, chain: list[Sweep], read: set[Value]) -> dict[int, Value]:
