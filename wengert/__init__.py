@@ -106,7 +106,26 @@ from wengert.functions.comparison import lt as lt
 from wengert.functions.comparison import ne as ne
 from wengert.functions.comparison import not_equal as not_equal
 from wengert.functions.comparison import signbit as signbit
-from wengert.functions.copies import *  # noqa: F403  # its names are those of views
+from wengert.functions.copies import alias_copy as alias_copy
+from wengert.functions.copies import as_strided_copy as as_strided_copy
+from wengert.functions.copies import detach_copy as detach_copy
+from wengert.functions.copies import diagonal_copy as diagonal_copy
+from wengert.functions.copies import expand_copy as expand_copy
+from wengert.functions.copies import narrow_copy as narrow_copy
+from wengert.functions.copies import permute_copy as permute_copy
+from wengert.functions.copies import select_copy as select_copy
+from wengert.functions.copies import slice_copy as slice_copy
+from wengert.functions.copies import split_copy as split_copy
+from wengert.functions.copies import split_with_sizes_copy as split_with_sizes_copy
+from wengert.functions.copies import squeeze_copy as squeeze_copy
+from wengert.functions.copies import t_copy as t_copy
+from wengert.functions.copies import transpose_copy as transpose_copy
+from wengert.functions.copies import unbind_copy as unbind_copy
+from wengert.functions.copies import unfold_copy as unfold_copy
+from wengert.functions.copies import unsqueeze_copy as unsqueeze_copy
+from wengert.functions.copies import view_as_complex_copy as view_as_complex_copy
+from wengert.functions.copies import view_as_real_copy as view_as_real_copy
+from wengert.functions.copies import view_copy as view_copy
 from wengert.functions.creation import as_tensor as as_tensor
 from wengert.functions.creation import asarray as asarray
 from wengert.functions.creation import empty as empty
