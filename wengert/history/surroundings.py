@@ -32,8 +32,19 @@ KNOWING: list[type] = []
 SETTINGS: list[type] = []
 """Classes whose instances' `param_groups` hold numbers to be read at each use: optimizers."""
 
+EXCHANGING: list[Callable[..., bool]] = []
+"""Who writes, as `write(value, container, key)`, an entry that `exchange` puts, if it says True."""
+
 UNHEARD: list[Callable[..., Any]] = []
 """Who calls, as `call(function, *args)`, what calls nothing of the user's: see `unheard`."""
+
+
+def exchange(container: Any, key: Any, value: Any) -> None:
+    """Put an entry in a container of the user's for a while, as tensors in place of parameters: who
+    makes a program of what a function does must know what it reads there.
+    """
+    if not any(write(value, container, key) for write in EXCHANGING):
+        container[key] = value
 
 
 def unheard(function: Callable[..., Any], *args: Any) -> Any:

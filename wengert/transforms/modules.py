@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.functions.creation import as_tensor
 from wengert.functions.joining import stack
+from wengert.history.surroundings import exchange
 from wengert.tensor import Tensor
 
 Tensors = Mapping[str, Tensor]
@@ -42,11 +43,11 @@ def functional_call(
     try:
         for store, key, tensor in _places(owners, given, tie_weights):
             swapped.append((store, key, store[key]))
-            store[key] = tensor
+            exchange(store, key, tensor)
         return module(*args, **(kwargs or {}))
     finally:
-        for store, key, tensor in reversed(swapped):
-            store[key] = tensor
+        for before in reversed(swapped):
+            exchange(*before)
 
 
 def _merged(dicts: Any) -> dict[str, Tensor]:

@@ -259,3 +259,33 @@ def test_a_function_is_what_it_was_once_it_is_traced() -> None:
     code = m.user.__code__
     wg.compile(m.f)(numbers(1, 2))
     assert m.user.__code__ is code
+
+
+EXCHANGED = {
+    "an argument": "def f(x, w): return func.functional_call(net, {'weight': w}, (x,))",
+    "what is computed": "def f(x, w): return func.functional_call(net, {'weight': w * 2, 'bias': x}, (x,))",
+    "its gradient": "def f(x, w):\n    loss = lambda d: (func.functional_call(net, d, (x,)) ** 2).sum()\n    return func.grad(loss)({'weight': w})['weight']",
+    "in a row": "two = nn.Sequential(net, nn.ReLU())\ndef f(x, w): return func.functional_call(two, {'0.weight': w}, (x,))",
+    "what was there is read": "def f(x, w): return func.functional_call(net, {'weight': w}, (x,)) + net(x)",
+    "by the user": "def f(x, w):\n    old = net._parameters['weight']\n    net._parameters['weight'] = w\n    try: return net(x)\n    finally: net._parameters['weight'] = old",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXCHANGED)
+def test_tensors_stand_for_a_while_in_place_of_parameters(name: str) -> None:
+    # Such a call was refused, unless the function had read the parameter before.
+    def told(compile: Any) -> Any:
+        m = module(f"{PRELUDE}\nnet = nn.Linear(2, 2)\n{EXCHANGED[name]}")
+        with wg.no_grad():
+            for k, p in enumerate(m.net.parameters()):
+                p.copy_(numbers(*range(k, k + p.numel())).reshape(p.shape))
+        f, seen = compile(m.f), []
+        for k in range(6):
+            if k == 3:  # another parameter, which a program must not put back
+                m.net.weight = m.nn.Parameter(wg.ones(2, 2))
+            before = m.net.weight
+            seen.append(caught(f, numbers(1, 2), numbers(k, 1, 0, 1).reshape(2, 2)))
+            seen.append(m.net.weight is before)
+        return seen
+
+    same(told)

@@ -28,7 +28,7 @@ from wengert.compile.trace.arrays.array import Trace, TracedArray
 from wengert.compile.trace.arrays.layouts import kept
 from wengert.compile.trace.arrays.storage import Storage
 from wengert.compile.trace.captured import Joint
-from wengert.compile.trace.observe.objects import CONTAINERS
+from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS
 from wengert.compile.trace.parts import Part, ordered, overlapping, part
 from wengert.compile.trace.results import gone_through, sequence
 from wengert.compile.trace.world import watch
@@ -40,6 +40,7 @@ from wengert.compile.trace.world.places import (
     Attribute,
     Did,
     Gradient,
+    Guard,
     Known,
     Output,
     Place,
@@ -137,7 +138,7 @@ class HandedBack:
         """The tensors that the function hands back: in its result, in what it has written that is
         there in the end, and as gradients."""
         effects = self.world.effects
-        effects[:] = list(_lasting(effects, self.world.conditions))
+        effects[:] = list(_lasting(effects, self.world.conditions, self.world.written_places))
         handed = self.tensors_in(result, *(value for _, value in effects))
         return [x for x in (*handed, *self.gradients()) if self.is_made(x)]
 
@@ -436,14 +437,15 @@ class HandedBack:
 
 
 def _lasting(
-    effects: list[tuple[Place | None, Any]], conditions: Conditions
+    effects: list[tuple[Place | None, Any]], conditions: Conditions, written: dict[Any, Any]
 ) -> Iterator[tuple[Place | None, Any]]:
     """What of these is there in the end: of one place the last value, which takes the first one's
     turn, since a dictionary keeps the order in which its keys came. What is deleted before that
     comes at the end again.
 
     What a guard says to be there anyway, as the mode of a module that is in that mode, is not
-    written again; but where something is called before, that may have taken it away.
+    written again, nor what was there before the function has `written` there: it is guarded then.
+    But where something is called before, that may have taken it away.
     """
     called = max((k for k, (place, _) in enumerate(effects) if place is None), default=-1)
     lasting: dict[Any, tuple[Place | None, Any]] = dict(enumerate(effects[: called + 1]))
@@ -457,8 +459,13 @@ def _lasting(
         else:
             lasting[key] = place, value
     for key, (place, value) in lasting.items():
-        if called >= 0 or key in deleted or not conditions.is_there(key, value):
-            yield place, value
+        if called < 0 and key not in deleted:
+            if type(value) not in ATOMS and value is written[key][1]:
+                conditions.note(Guard(place, value))
+                continue
+            if conditions.is_there(key, value):
+                continue
+        yield place, value
 
 
 def _final(now: TracedArray, traced: TracedArray) -> Value:

@@ -529,7 +529,9 @@ _FIELDS = {cls: [field.name for field in fields(cls)] for cls in _KINDS}
 def _shown(x: Any) -> str:
     if isinstance(x, type):
         return x.__name__
-    has_text = x is MISSING or type(x) in PLAIN
+    if type(x) is tuple:
+        return f"({', '.join(map(_shown, x))})"
+    has_text = x is MISSING or type(x) in PLAIN or isinstance(x, np.generic)
     return repr(x) if has_text else f"an object of class {type(x).__name__}"
 
 

@@ -25,7 +25,7 @@ from wengert.compile.trace.arrays.refusals import Postponed
 from wengert.compile.trace.world.state import TOLD
 from wengert.functions.random import Generator
 from wengert.history import forks, modes
-from wengert.history.surroundings import BEFORE_ONCE, DECIDING, SETTINGS
+from wengert.history.surroundings import BEFORE_ONCE, DECIDING, EXCHANGING, SETTINGS
 from wengert.tensor import Tensor
 
 CAPTURES: dict[int, Any] = {}
@@ -43,7 +43,16 @@ def _postpone() -> None:
         raise Postponed
 
 
+def _write(value: Any, container: Any, key: Any) -> bool:
+    """Write an entry as the user's code would, where somebody traces."""
+    capture = active()
+    if capture is not None:
+        capture.world.write_item(value, container, key)
+    return capture is not None
+
+
 BEFORE_ONCE.append(_postpone)
+EXCHANGING.append(_write)
 
 
 SLOT = Tensor.__dict__["_array"]
