@@ -664,8 +664,7 @@ class Observer(Calls):
             except AttributeError:
                 if fallback is None:
                     raise
-                if self.is_outside(owner) and hasattr(owner, "__dict__"):
-                    self._read("own", owner, name, MISSING, "")
+                self._read_past_own(owner, name)
                 self._read_of_class(cls, "__getattr__")
                 return self.called(fallback, owner, name)
             return self._read_attribute(owner, name, value)
@@ -680,16 +679,24 @@ class Observer(Calls):
             self._read_of_class(cls, name)
             return lambda _: self.called(member.fget, owner)
         if type(member) is functools.cached_property and name not in vars(owner):
-            if self.is_outside(owner):
-                self._read("own", owner, name, MISSING, "")
+            self._read_past_own(owner, name)
             return lambda _: self._cached(member, owner, name)
         get = self._found(type(member), "__get__")
-        if get is None or (
-            not hasattr(type(member), "__set__") and name in getattr(owner, "__dict__", ())
-        ):
+        first = hasattr(type(member), "__set__")  # before what the object has itself
+        if get is None or (not first and name in getattr(owner, "__dict__", ())):
             return None
+        if first:
+            self._tell(self.had_by_class, cls, name)
+        else:
+            self._read_past_own(owner, name)
         self._reach(member, None, name)
         return lambda _: self.called(get, member, owner, cls)
+
+    def _read_past_own(self, owner: Any, name: str) -> None:
+        """The class says what an attribute is, as the object has none itself."""
+        if self.is_outside(owner) and hasattr(owner, "__dict__"):
+            self._read("own", owner, name, MISSING, "")
+        self._tell(self.had_by_class, type(owner), name)
 
     def _cached(self, member: Any, owner: Any, name: str) -> Any:
         value = self.called(member.func, owner)

@@ -100,6 +100,7 @@ class Reads(Iterating):
         self.library_read: dict[Any, LibraryRead] = {}
         """Containers that were gone through, and objects of the library that were used."""
         self.had: set[tuple[type, str]] = set()  # what classes have that is a condition
+        self.own: set[tuple[type, str]] = set()  # what their objects have themselves
 
     def on_read(self, read: Read) -> Any:
         self.check_acted(read.owner)
@@ -128,6 +129,7 @@ class Reads(Iterating):
             return self._past(owner, name, value)
         home = home_of(owner, name)
         if home is not None:
+            self._comes_first(owner, name)
             return self._seen(Item(home, name), value)
         if name == "__dict__" and value is own_dictionary(owner):
             return self._seen(Attribute(owner, name), value)
@@ -145,6 +147,20 @@ class Reads(Iterating):
                 self._note_held(owner)
         return self._inside(value)
 
+    def _comes_first(self, owner: Any, name: str) -> None:
+        """What an object has itself comes first, unless its class gets a property of that name."""
+        cls = type(owner)
+        if not is_users_class(cls):
+            return
+        self.conditions.note(Guard(Class(owner), cls))
+        if (cls, name) in self.own:
+            return
+        self.own.add((cls, name))
+        for base in filter(is_of_user, cls.__mro__):
+            if not self._has_written(base, name):
+                names = dictionary_of(base)
+                self.conditions.note(Guard(Item(names, name), names.get(name, MISSING)))
+
     def _through_class(self, owner: Any, cls: type, name: str) -> None:
         """An attribute that an object does not have itself: its class has it."""
         own = getattr(owner, "__dict__", None)
@@ -160,7 +176,9 @@ class Reads(Iterating):
             return
         self.had.add((cls, name))
         written = [base for base in cls.__mro__ if self._has_written(base, name)]
-        if is_users_class(cls) and not written:
+        member = static(cls, name)
+        acts = member is None or is_of_user(type(member))  # by code of the user's
+        if is_users_class(cls) and not written and not acts:
             given = Guard(Attribute(cls, name), getattr(cls, name, MISSING))
             if given.holds():
                 self.conditions.note(given)

@@ -1,0 +1,77 @@
+"""An attribute is found at each call where it is found then: in the object, its class, or a base.
+
+What the class has decides by its kind: a property comes before what the object has itself, another
+descriptor after it, and `__getattr__` where there is nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from tests.compile.stories import caught, module, numbers, same
+
+SETUP = """
+import functools
+K = 2.0
+class Given:
+    def __init__(self, v): self.v = v
+    def __get__(self, owner, cls): return self.v * K
+class First(Given):
+    def __set__(self, owner, v): pass
+class Base: pass
+class A(Base): pass
+a = A()
+def cached(function):
+    made = functools.cached_property(function)
+    made.__set_name__(A, "k")
+    return made
+def f(x): return x * (a.k() if callable(a.k) else a.k)
+"""
+FALLBACK = "A.__getattr__ = lambda self, name: K * 12.0"
+MEMBERS = {
+    "a number": "3.0",
+    "a method": "lambda *self: K * 5.0",
+    "a class method": "classmethod(lambda cls: K * 6.0)",
+    "a static method": "staticmethod(lambda: K * 7.0)",
+    "a property": "property(lambda self: K * 8.0)",
+    "a cached property": "cached(lambda self: K * 9.0)",
+    "a descriptor": "Given(10.0)",
+    "one that comes first": "First(11.0)",
+}
+GIVE = "{place}.k = {member}"
+TAKE = "'k' in vars({place}) and delattr({place}, 'k')"
+OWN = "vars(a)['k'] = 4.0", "vars(a).pop('k', None)"
+CHANGES = {
+    **{
+        f"{name} of {place}": GIVE.format(place=place, member=member)
+        for place in ("A", "Base")
+        for name, member in MEMBERS.items()
+    },
+    **{f"nothing of {place}": TAKE.format(place=place) for place in ("A", "Base")},
+    **dict(zip(("its own", "nothing of its own"), OWN, strict=True)),
+}
+PAIRS = list(itertools.product(CHANGES, CHANGES))
+
+
+@pytest.mark.crossed
+@pytest.mark.parametrize("fallback", ["", FALLBACK], ids=["", "getattr"])
+@pytest.mark.parametrize(("first", "second"), PAIRS, ids=" then ".join)
+def test_an_attribute_is_that_which_python_finds_now(
+    first: str, second: str, fallback: str
+) -> None:
+    # Where the user's code made it of something, nobody asked whether the class still says so, or
+    # whether the object had got one itself; and a property that came later hid what that had.
+    def told(compile: Any) -> Any:
+        m = module(f"{SETUP}\n{fallback}")
+        f, seen = compile(m.f), []
+        for change in (CHANGES[first], CHANGES[second], "K += 1", *OWN):
+            exec(change, vars(m))  # noqa: S102
+            seen += [caught(f, numbers(1)) for _ in range(2)]
+        return seen
+
+    same(told)
