@@ -37,6 +37,8 @@ class State(NamedTuple):
     creator: Any = None
     level: Any = None  # the innermost vmap
     duals: tuple[Any, ...] = ()  # the levels of forward mode, the outermost first
+    functions: tuple[Any, ...] = ()  # who is asked first what a function means, the outermost first
+    classes: bool = True  # classes of arguments are asked so
 
 
 DEFAULT = State()
@@ -69,6 +71,8 @@ class _Local(threading.local):
     def __init__(self) -> None:
         self.share = _Share()
         self.key = id(self.share)
+        self.entered: list[tuple[Any, State, State]] = []
+        """The modes that are entered, with what they replaced, and what was entered."""
 
 
 THREAD = _Local()
@@ -124,9 +128,6 @@ class Mode:
     """
 
     fields: tuple[str, ...] = ("grad",)
-    _entered: tuple[State, State, Any] | None = None
-    """What was left and entered, and the same of the outer scope of this object, which may be
-    entered again while it is active."""
 
     def _changed(self, state: State) -> State:
         raise NotImplementedError
@@ -147,17 +148,27 @@ class Mode:
         else:
             enter(entered)
             entered = thread.state
-        self._entered = before, entered, self._entered
+        thread.entered.append((self, before, entered))
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         thread = THREAD
-        before, entered, self._entered = self._entered  # type: ignore[misc]
+        before, entered = self._taken(thread.entered)
         if before is DEFAULT and entered is NO_GRAD is thread.state:
             thread.state = before
             special.discard(thread.key)
         else:
             self._leave(before, entered)
+
+    def _taken(self, entered: list[tuple[Any, State, State]]) -> tuple[State, State]:
+        """What this mode, which may have been entered several times, replaced when it last was."""
+        k = len(entered) - 1
+        while k >= 0 and entered[k][0] is not self:
+            k -= 1
+        if k < 0:  # a generator that another thread has begun
+            return THREAD.state, THREAD.state
+        _, before, now = entered.pop(k)
+        return before, now
 
     def __call__(self, function: F) -> F:
         if inspect.isclass(function):
@@ -169,7 +180,7 @@ class Mode:
 
         @functools.wraps(function)
         def inside(*args: Any, **kwargs: Any) -> Any:
-            with _Call(self):
+            with self:
                 return function(*args, **kwargs)
 
         decorated: Any = inside
@@ -184,14 +195,14 @@ class Mode:
             resume: Callable[[], Any] = functools.partial(next, body)
             while True:
                 try:
-                    with _Call(self):
+                    with self:
                         item = resume()
                 except StopIteration as stop:
                     return stop.value
                 try:
                     sent = yield item
                 except GeneratorExit:
-                    with _Call(self):
+                    with self:
                         body.close()
                     raise
                 except BaseException as error:
@@ -200,22 +211,6 @@ class Mode:
                     resume = functools.partial(body.send, sent)
 
         return inside
-
-
-class _Call:
-    """One call of a decorated function; threads share the decorator, so it keeps nothing itself."""
-
-    __slots__ = ("before", "entered", "mode")
-
-    def __init__(self, mode: Mode) -> None:
-        self.mode = mode
-
-    def __enter__(self) -> None:
-        self.before = enter(self.mode._changed(THREAD.state))
-        self.entered = THREAD.state
-
-    def __exit__(self, *exception: object) -> None:
-        self.mode._leave(self.before, self.entered)
 
 
 class _Switch(Mode):

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ContextDecorator
 from functools import cache, partial, wraps
 from types import FunctionType
 from typing import Any, Self
@@ -21,6 +19,8 @@ from typing import Any, Self
 from wengert import dtypes
 from wengert.autograd.record import MOVED, take_over
 from wengert.dispatch import each
+from wengert.history import modes
+from wengert.history.modes import Mode, State
 from wengert.imports import lacking as _lacking
 from wengert.nn import functional
 from wengert.nn.layers import activations, linear
@@ -43,55 +43,45 @@ KEPT = {"__hash__", "__reduce_ex__", "__dir__", "__new__", "as_subclass", "is_te
 """What concerns the object and not its numbers."""
 
 
-class _State(threading.local):
-    off = False
-    modes: tuple[Any, ...] = ()
-
-
-_state = _State()
-
-
-class _Within(ContextDecorator):
-    """This thread's state, changed in a `with` block."""
+class _Within(Mode):
+    """What is asked in a `with` block."""
 
     def __init__(self, **changes: Any) -> None:
-        self.own = changes
+        self.changes = changes
+        self.fields = tuple(changes)
 
-    def __enter__(self) -> None:
-        self.before = {name: getattr(_state, name) for name in self.own}
-        vars(_state).update(self.own)
-
-    def __exit__(self, *error: Any) -> None:
-        vars(_state).update(self.before)
+    def _changed(self, state: State) -> State:
+        return state._replace(**self.changes)
 
 
 class DisableTorchFunctionSubclass(_Within):
     """Classes are not asked in a `with` block."""
 
     def __init__(self) -> None:
-        super().__init__(off=True)
+        super().__init__(classes=False)
 
 
 class DisableTorchFunction(_Within):
     """Neither classes nor modes are asked in a `with` block."""
 
     def __init__(self) -> None:
-        super().__init__(off=True, modes=())
+        super().__init__(classes=False, functions=())
 
 
-class TorchFunctionMode:
+class TorchFunctionMode(Mode):
     """Derive a class and define `__torch_function__`: in a `with` block it is asked first."""
+
+    fields = ("functions",)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has to define __torch_function__")
 
+    def _changed(self, state: State) -> State:
+        return state._replace(functions=(*state.functions, self))
+
     def __enter__(self) -> Self:
         intercept()
-        _state.modes = (*_state.modes, self)
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        _state.modes = _state.modes[:-1]
+        return super().__enter__()
 
 
 # ---- who is asked ---------------------------------------------------------------------------
@@ -132,10 +122,11 @@ def _in_order(arguments: Iterable[Any]) -> list[Any]:
 
 def _ask(public: Any, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a public function does: its own code, unless a mode or an argument has a say."""
-    order = [] if _state.off else _in_order(_asked((*args, *kwargs.values())))
-    if _state.modes:
-        *outer, mode = _state.modes
-        with _Within(modes=tuple(outer)):
+    state = modes.current()
+    order = _in_order(_asked((*args, *kwargs.values()))) if state.classes else []
+    if state.functions:
+        *outer, mode = state.functions
+        with _Within(functions=tuple(outer)):
             return mode.__torch_function__(public, tuple(map(type, order)), args, kwargs)
     return handle_torch_function(public, order, *args, **kwargs) if order else own(*args, **kwargs)
 
@@ -243,7 +234,7 @@ def _asking(*args: Any, _ask: Any, **kwargs: Any) -> Any:
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether one of these arguments has a say in what functions mean."""
-    return not _state.off and any(True for _ in _asked(relevant_args))
+    return modes.current().classes and any(True for _ in _asked(relevant_args))
 
 
 def has_torch_function_variadic(*relevant_args: Any) -> bool:

@@ -196,3 +196,29 @@ def test_what_is_read_by_another_way_is_looked_at_again(name: str) -> None:
         return seen
 
     alike(told(story, wg.compile), told(story, lambda f: f), 1e-5, name)
+
+
+ASKED = {
+    "entered around the call": "def f(x): return (x * 3).sum()\ndef call(f, x):\n    with M(): return f(x)",
+    "made inside": "def f(x):\n    with M(): return (x * 3).sum()\ndef call(f, x): return f(x)",
+    "found outside": "m = M()\ndef f(x):\n    with m: return (x * 3).sum()\ndef call(f, x): return f(x)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_mode_is_asked_what_functions_mean(name: str) -> None:
+    # A compiled function that was called in one did not ask it; one from outside was refused
+    # inside, since it kept what it had replaced in itself.
+    def story(compile: Any) -> Any:
+        m = module(
+            "from wengert.overrides import TorchFunctionMode\nasked = []\n"
+            "class M(TorchFunctionMode):\n"
+            "    def __torch_function__(self, function, types, args=(), kwargs=None):\n"
+            "        asked.append(function.__name__)\n"
+            "        y = function(*args, **(kwargs or {}))\n"
+            f"        return y * 2 if function.__name__ == 'mul' else y\n{ASKED[name]}"
+        )
+        f, x = compile(m.f), numbers(1, 2)
+        return [noted(f(x)), *[noted(m.call(f, x)) for _ in range(3)], noted(f(x)), m.asked]
+
+    same(story)

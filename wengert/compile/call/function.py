@@ -340,7 +340,7 @@ class CompiledFunction(_Typed[P, R]):
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         """Any call: find the specialization that fits, or make it."""
         state = modes.current()
-        unusual = state.hooks or state.anomaly or state.zeros or state.duals
+        unusual = state.hooks or state.anomaly or state.zeros or state.duals or state.functions
         if unusual or watch.active() is not None or not errors_pass():
             return self.function(*args, **kwargs)
         if state.clone_saved is not None:
