@@ -460,7 +460,8 @@ def _lasting(
             lasting[key] = place, value
     for key, (place, value) in lasting.items():
         if called < 0 and key not in deleted:
-            if type(value) not in ATOMS and value is written[key][1]:
+            before = written[key][1] if key in written else None
+            if value is before and type(value) not in ATOMS:
                 conditions.note(Guard(place, value))
                 continue
             if conditions.is_there(key, value):

@@ -98,7 +98,7 @@ def numpys_own(function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _of_few(stand_in: Any) -> Any:
-    """Of fewer numbers: classes and dtypes do not depend on how many there are."""
+    """A stand-in of a few numbers: classes and dtypes do not depend on how many there are."""
 
     def smaller(value: Value) -> Any:
         return stand_in(Value(tuple(min(n, 4) for n in value.shape), value.dtype))

@@ -131,13 +131,12 @@ class Calls(Outside):
             self._read_partial(callee)
             given, by_name = self.shadow(callee.args), self.shadow(callee.keywords)
             return self._resolved(callee.func, given + args, {**by_name, **named})
-        elif isinstance(callee, type):
-            if self._is_made_by_user(callee):
-                return named, args, functools.partial(self._instance, callee)
         elif kind not in PLAIN_CALLABLES:
-            users = self._found(kind, "__call__")
+            users = self._found(kind, "__call__")  # of a class, its metaclass may have one
             if users is not None:
                 return self._resolved(users, (callee, *args), named)
+            if isinstance(callee, type) and self._is_made_by_user(callee):
+                return named, args, functools.partial(self._instance, callee)
         return self._trusted(callee, args, named)
 
     def _read_partial(self, partial: Any) -> None:
