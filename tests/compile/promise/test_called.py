@@ -289,3 +289,22 @@ def test_tensors_stand_for_a_while_in_place_of_parameters(name: str) -> None:
         return seen
 
     same(told)
+
+
+def test_what_a_metaclass_does_when_its_class_is_called_is_that_of_each_call() -> None:
+    # Metaclasses counted as a library's, which no one changes.
+    def told(compile: Any) -> Any:
+        m = module(
+            f"{PRELUDE}\nclass Meta(type):\n    def __call__(cls, v):\n"
+            "        made = super().__call__(v)\n        made.z = K\n        return made\n"
+            "class A(metaclass=Meta):\n    def __init__(self, v): self.v = v\n"
+            "class Other:\n    v = z = 7.0\n"
+            "def f(x): return x * A(3.0).v * A(1.0).z"
+        )
+        f, seen = compile(m.f), []
+        for change in ("", "K = 3.0", "Meta.__call__ = lambda cls, v: Other()"):
+            exec(change, vars(m))  # noqa: S102
+            seen += [caught(f, numbers(1)) for _ in range(2)]
+        return seen
+
+    same(told)

@@ -491,7 +491,7 @@ _FIXED = frozenset({"builtins", "abc", "typing"})
 
 
 def is_library_class(owner: Any) -> bool:
-    return isinstance(owner, type) and not is_users_class(owner)
+    return isinstance(owner, type) and not is_of_user(owner)
 
 
 def is_where_texts_go(owner: Any) -> bool:
