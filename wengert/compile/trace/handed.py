@@ -461,7 +461,7 @@ def _lasting(
     for key, (place, value) in lasting.items():
         if called < 0 and key not in deleted:
             before = written[key][1] if key in written else None
-            if value is before and type(value) not in ATOMS:
+            if place is not None and value is before and type(value) not in ATOMS:
                 conditions.note(Guard(place, value))
                 continue
             if conditions.is_there(key, value):

@@ -100,7 +100,7 @@ class Reads(Iterating):
         self.library_read: dict[Any, LibraryRead] = {}
         """Containers that were gone through, and objects of the library that were used."""
         self.had: set[tuple[type, str]] = set()  # what classes have that is a condition
-        self.own: set[tuple[type, str]] = set()  # what their objects have themselves
+        self.hiding: set[tuple[type, str]] = set()  # what their objects have themselves
 
     def on_read(self, read: Read) -> Any:
         self.check_acted(read.owner)
@@ -153,9 +153,9 @@ class Reads(Iterating):
         if not is_users_class(cls):
             return
         self.conditions.note(Guard(Class(owner), cls))
-        if (cls, name) in self.own:
+        if (cls, name) in self.hiding:
             return
-        self.own.add((cls, name))
+        self.hiding.add((cls, name))
         for base in filter(is_of_user, cls.__mro__):
             if not self._has_written(base, name):
                 names = dictionary_of(base)
