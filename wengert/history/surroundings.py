@@ -14,6 +14,9 @@ BEFORE_ONCE: list[Callable[[], Any]] = []
 function does cannot have it there.
 """
 
+BEGINNING: list[Callable[[Any], Any]] = []
+"""Told of each object that is made of the classes that decide, before it has anything."""
+
 DECIDING: list[type] = []
 """Classes whose instances' attributes decide what functions do: modules."""
 

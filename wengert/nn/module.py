@@ -18,7 +18,7 @@ from wengert.functions.creation import check_device
 from wengert.history import modes
 from wengert.history.location import warn
 from wengert.history.node import RemovableHandle
-from wengert.history.surroundings import DECIDING, EVER, EVERYWHERE
+from wengert.history.surroundings import BEGINNING, DECIDING, EVER, EVERYWHERE
 from wengert.nn.hooks import BackwardHooks
 from wengert.nn.parameter import Buffer, Parameter
 from wengert.nn.state import StateMethods
@@ -107,6 +107,8 @@ class Module(StateMethods):
                 else f"takes 1 positional argument but {len(args) + 1} were given"
             )
             raise TypeError(f"{type(self).__name__}.__init__() {detail}")
+        for tell in BEGINNING:
+            tell(self)
         state = self.__dict__
         state["training"] = True
         state["_parameters"] = {}

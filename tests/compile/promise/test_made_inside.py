@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import alike, module, noted, numbers, story_of, told
+from tests.compile.stories import alike, caught, module, noted, numbers, same, story_of, told
 
 INIT = "class B:\n    def __init__(self, y): self.y = y\n    "
 HASH = "def __hash__(self): return 1\n    "
@@ -130,3 +130,38 @@ def test_what_is_replaced_in_a_librarys_class_counts_at_the_next_call(name: str)
         return [*seen, noted(f(x))]
 
     alike(told(story, wg.compile), told(story, lambda f: f), 1e-5, name)
+
+
+MODULES = {
+    "a layer, drawn at each call": "def f(x): return nn.Linear(2, 2)(x)",
+    "layers in a row": "def f(x): return nn.Sequential(nn.Linear(2, 8), nn.Dropout(0.5), nn.Tanh())(x)",
+    "a loss with weights": "def f(x): return nn.CrossEntropyLoss(weight=wg.ones(2))(x[None], wg.tensor([1]))",
+    "buffers": "def f(x): return nn.BatchNorm1d(2)(wg.stack([x, 2 * x]))",
+    "around one from outside": "net = nn.Linear(2, 2)\ndef f(x):\n    (nn.Sequential(net, nn.ReLU())(x) ** 2).sum().backward()\n    return net.weight.grad",
+    "a class of the user's": "class Block(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.inner = nn.Sequential(nn.Linear(2, 2), nn.ReLU())\n        self.register_buffer('b', wg.ones(2) * 3)\n        self.p = nn.Parameter(wg.ones(2))\n    def forward(self, x): return self.inner(x) * self.p + self.b\ndef f(x):\n    block = Block().eval().requires_grad_(False)\n    return block(x) + sum(p.sum() for p in block.parameters()) + len(block.state_dict())",
+    "one that is trained there": "def f(x):\n    m = nn.Linear(2, 1)\n    o = wg.optim.SGD(m.parameters(), lr=0.1)\n    for _ in range(3):\n        o.zero_grad()\n        loss = (m(x) ** 2).sum()\n        loss.backward()\n        o.step()\n    return loss",
+    "one that is given a state": "source = nn.Linear(2, 2)\ndef f(x):\n    m = nn.Linear(2, 2)\n    m.load_state_dict(source.state_dict())\n    with wg.no_grad(): source.weight.add_(1)\n    return m(x)",
+    "one that is kept": "class Holder: m = None\ndef f(x):\n    Holder.m = nn.Linear(2, 2)\n    return Holder.m(x)",
+    "one with a hook": "K = [2.0]\ndef f(x):\n    m = nn.Linear(2, 2)\n    m.register_forward_hook(lambda m, i, o: o * K[0])\n    K[0] += 1\n    return m(x)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_are_made_at_each_call(name: str) -> None:
+    # What their constructors did was taken for changes of modules outside, and refused.
+    def story(compile: Any) -> Any:
+        wg.manual_seed(0)
+        m = module(MODULES[name])
+        f = compile(m.f)
+        return [caught(f, numbers(1, 2)) for _ in range(4)]
+
+    same(story)
+
+
+def test_a_module_that_was_made_inside_may_be_returned() -> None:
+    def story(compile: Any) -> Any:
+        wg.manual_seed(0)
+        f = compile(lambda n: wg.nn.Linear(2, 2))
+        return [noted([p.detach() for p in f(numbers(1)).parameters()]) for _ in range(3)]
+
+    same(story)

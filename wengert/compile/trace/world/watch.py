@@ -25,7 +25,7 @@ from wengert.compile.trace.arrays.refusals import Postponed
 from wengert.compile.trace.world.state import TOLD
 from wengert.functions.random import Generator
 from wengert.history import forks, modes
-from wengert.history.surroundings import BEFORE_ONCE, DECIDING, EXCHANGING, SETTINGS
+from wengert.history.surroundings import BEFORE_ONCE, BEGINNING, DECIDING, EXCHANGING, SETTINGS
 from wengert.tensor import Tensor
 
 CAPTURES: dict[int, Any] = {}
@@ -51,7 +51,15 @@ def _write(value: Any, container: Any, key: Any) -> bool:
     return capture is not None
 
 
+def _note_begun(module: Any) -> None:
+    """What the library does to a module that somebody's trace makes is nothing outside."""
+    capture = active()
+    if capture is not None:
+        capture.world.begun[id(module)] = module
+
+
 BEFORE_ONCE.append(_postpone)
+BEGINNING.append(_note_begun)
 EXCHANGING.append(_write)
 
 

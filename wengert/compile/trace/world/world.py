@@ -120,6 +120,8 @@ class World(Reads):
         self.writing: Any = None  # that, if it is written
         conditions.settings.written, conditions.settings.before = self.written_places, self.before
         conditions.changed = self.changed
+        self.begun: dict[int, Any] = {}
+        """Modules that are made in the trace, by id."""
         self.own: set[tuple[Place, str]] = set()
         """Attributes that tensors were asked for which are given."""
         self.effects: list[tuple[Place | None, Any]] = []
@@ -346,6 +348,8 @@ class World(Reads):
 
     def read_by_library(self, owner: Any, name: str, value: Any) -> Any:
         """What the library gets for an attribute of a module."""
+        if id(owner) in self.begun:
+            return value
         with watch.aside():
             home = home_of(owner, name)
             if home is not None:
