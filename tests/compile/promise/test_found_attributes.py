@@ -75,3 +75,56 @@ def test_an_attribute_is_that_which_python_finds_now(
         return seen
 
     same(told)
+
+
+WITH_BASES = """
+class One:
+    k = 2.0
+    def m(self): return 3.0
+class Other:
+    k = 5.0
+    def m(self): return 7.0
+    @property
+    def own(self): return 11.0
+class Empty: pass
+class A(One, Empty):
+    def m(self): return super().m()
+    @classmethod
+    def c(cls): return super().__init_subclass__ and cls.k
+a = A()
+a.own = 13.0
+"""
+
+
+@pytest.mark.parametrize("read", ["a.k", "a.m()", "a.c()", "a.own", "A.k"])
+def test_what_is_found_in_bases_is_that_of_the_bases_now(read: str) -> None:
+    # What super() found was asked of the classes that were behind it at first.
+    def told(compile: Any) -> Any:
+        m = module(f"{WITH_BASES}\ndef f(x): return x * {read}")
+        f, seen = compile(m.f), []
+        for change in ("", "A.__bases__ = (Other, Empty)", "A.__bases__ = (One, Other)"):
+            exec(change, vars(m))  # noqa: S102
+            seen += [caught(f, numbers(1)) for _ in range(2)]
+        return seen
+
+    same(told)
+
+
+def test_a_module_that_looks_in_the_one_within_compiles() -> None:
+    # The name of the function was asked of it, by code of its own that nobody saw.
+    def told(compile: Any) -> Any:
+        m = module(
+            "class Around(nn.Module):\n    def __init__(self, inner):\n"
+            "        super().__init__()\n        self.inner = inner\n"
+            "    def __getattr__(self, name):\n"
+            "        try: return super().__getattr__(name)\n"
+            "        except AttributeError: return getattr(self.inner, name)\n"
+            "    def forward(self, x): return self.inner(x) * self.scale\n"
+            "inner = nn.ReLU()\ninner.scale = 3.0\naround = Around(inner)"
+        )
+        f, seen = compile(m.around), []
+        for m.inner.scale in (3.0, 3.0, 4.0):
+            seen.append(caught(f, numbers(1)))
+        return seen
+
+    same(told)

@@ -30,6 +30,7 @@ from wengert.compile.trace.observe.objects import (
     name_of,
     own_attribute,
     own_dictionary,
+    receiver,
     same,
     static,
 )
@@ -156,6 +157,7 @@ class Reads(Iterating):
         if (cls, name) in self.hiding:
             return
         self.hiding.add((cls, name))
+        self._note_order(cls)
         for base in filter(is_of_user, cls.__mro__):
             if not self._has_written(base, name):
                 names = dictionary_of(base)
@@ -183,6 +185,7 @@ class Reads(Iterating):
             if given.holds():
                 self.conditions.note(given)
                 return
+        self._note_order(cls)
         for base in cls.__mro__:
             if base.__module__ in _FIXED:
                 break
@@ -194,6 +197,11 @@ class Reads(Iterating):
                 self.conditions.note(Guard(Item(names, name), value))
             if value is not MISSING:
                 break
+
+    def _note_order(self, cls: type) -> None:
+        """The user's classes may be given other bases."""
+        if is_of_user(cls):
+            self.conditions.note(Guard(Attribute(cls, "__mro__"), cls.__mro__))
 
     def _has_written(self, owner: Any, name: str) -> bool:
         return key_of(Attribute(owner, name)) in self.written_places
@@ -217,6 +225,7 @@ class Reads(Iterating):
 
     def _past(self, around: Any, name: str, value: Any) -> Any:
         """An attribute that `super()` finds: that of the classes after this one."""
+        self._note_order(receiver(around, "__self_class__"))
         for cls in behind(around):
             self._through_class(around.__self__, cls, name)
             if name in vars(cls):

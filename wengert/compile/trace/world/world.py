@@ -16,7 +16,7 @@ import functools
 import math
 import sys
 from collections.abc import Iterator, Mapping
-from types import CodeType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -149,7 +149,8 @@ class World(Reads):
         for i, leaf in enumerate(leaves):
             if not self.is_known(leaf):
                 self._reach(leaf, None, f"argument {i}")
-        self._reach(function, None, getattr(function, "__name__", type(function).__name__))
+        named_by = function if isinstance(function, FunctionType | MethodType) else type(function)
+        self._reach(function, None, named_by.__name__)
         for container in EVERYWHERE:
             self._tell(self.reached, container)
             self._note_library_read(Contents(container), "what holds for all modules")
