@@ -128,3 +128,20 @@ def test_a_module_that_looks_in_the_one_within_compiles() -> None:
         return seen
 
     same(told)
+
+
+def test_what_a_module_makes_by_its_own_getattr_is_that_of_each_call() -> None:
+    # It was refused, as code that nobody sees.
+    def told(compile: Any) -> Any:
+        m = module(
+            "import types\nK = 2.0\nother = types.ModuleType('other')\n"
+            "other.__getattr__ = lambda name: K * len(name)\ndef f(x): return x * other.k"
+        )
+        f, seen = compile(m.f), []
+        changes = "K = 3.0", "other.k = 5.0", "del other.k", "other.__getattr__ = lambda n: 7.0"
+        for change in ("", *changes):
+            exec(change, vars(m))  # noqa: S102
+            seen += [caught(f, numbers(1)) for _ in range(2)]
+        return seen
+
+    same(told)

@@ -649,6 +649,8 @@ class Observer(Calls):
     def _behind(self, owner: Any, name: str) -> Any:
         """The user's code behind an attribute: a property, a descriptor, `__getattr__`."""
         cls = type(owner)
+        if cls is ModuleType:
+            return self._behind_module(owner, name)
         getter = self._method(owner, "__getattribute__")
         fallback = self._users_method(cls, "__getattr__")
         if getter is None and cls is not super:
@@ -668,6 +670,19 @@ class Observer(Calls):
                 self._read_of_class(cls, "__getattr__")
                 return self.called(fallback, owner, name)
             return self._read_attribute(owner, name, value)
+
+        return get
+
+    def _behind_module(self, module: Any, name: str) -> Any:
+        """A module's own `__getattr__`, which is asked for what the module does not have."""
+        fallback = vars(module).get("__getattr__")
+        if name in vars(module) or not self._of_user(fallback):
+            return None
+
+        def get() -> Any:
+            if self.is_outside(module):
+                self._read("own", module, name, MISSING, "")
+            return self.called(self._read_attribute(module, "__getattr__", fallback), name)
 
         return get
 
