@@ -127,7 +127,8 @@ def check(loop, transform, *args):
             assert mine.shape == known.shape
             assert np.allclose(mine, known, rtol=1e-9, atol=1e-10)
     names = {s.name for s in compiled.program.statements}
-    assert names & {"repeat", "until", "rewind"}
+    depends = any(map(np.any, flat(f(*args))))  # of a derivative that is zero nothing is computed
+    assert names & {"repeat", "until", "rewind"} or not depends
     assert not compiled.retraces
 
 

@@ -294,7 +294,7 @@ def flipped(x: Any, axis: Any) -> Any:
         turned = [slice(None)] * x.ndim
         for a in axis:
             turned[a] = slice(None, None, -1)
-        return x[tuple(turned)].copy()
+        return x[tuple(turned)].copy("K")  # as dense as x lies
     return np.copy(np.flip(x, axis))
 
 

@@ -130,7 +130,9 @@ def _operated(function: Any, otherwise: Callable[..., Any]) -> Callable[..., Any
 
 
 def _is_numpys_number(x: Any) -> bool:
-    return isinstance(x, np.generic | np.ndarray) and not x.ndim
+    """Whether this is a number of NumPy's, or an array of no dimensions, of any kind."""
+    array = hasattr(type(x), "__array_ufunc__") and not isinstance(x, Tensor)
+    return isinstance(x, np.generic) or (array and not x.ndim)
 
 
 def _of_numpy(function: Any) -> bool:
