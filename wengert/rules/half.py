@@ -59,7 +59,8 @@ def cast(x: Any, dtype: Any) -> Any:
     x = _bare(x)
     if HALF in (x.dtype, dtype) and dtype in FLOATING:
         return _cast(x, np.dtype(dtype))
-    if x.dtype == _SINGLE and x.size >= ENOUGH and x.flags.c_contiguous and _is_brain(dtype):
+    many = type(x) is ndarray and x.size >= ENOUGH and x.flags.c_contiguous
+    if many and x.dtype == _SINGLE and _is_brain(dtype):
         out = np.empty(x.shape, dtype)
         flat = x.reshape(-1)
         _round_to_upper_halves(flat, flat.view(np.int32), out.reshape(-1).view(np.int16))

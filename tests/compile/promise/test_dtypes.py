@@ -239,3 +239,11 @@ def test_a_number_of_numpys_that_changes_leaves_a_tensor_the_dtype_it_had_at_the
     for by in np.linspace(2, 3, 4):  # noqa: B007
         x = wg.ones(3, dtype=wg.int8)
         assert compiled(x).dtype is function(x).dtype is wg.float32
+
+
+def test_many_numbers_become_bfloat16_in_a_compiled_function() -> None:
+    # Eager mode's loop over their bits was run on what is traced, and refused.
+    x = wg.linspace(-3, 3, 70000)
+    found = wg.compile(lambda x: x.sin().bfloat16() * 2)(x)
+    assert found.dtype is wg.bfloat16
+    assert wg.equal(found, x.sin().bfloat16() * 2)
