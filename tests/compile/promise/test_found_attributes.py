@@ -145,3 +145,20 @@ def test_what_a_module_makes_by_its_own_getattr_is_that_of_each_call() -> None:
         return seen
 
     same(told)
+
+
+@pytest.mark.parametrize("kind", ["dict", "list", "collections.deque", "collections.Counter"])
+def test_a_truth_is_asked_of_a_bool_that_the_class_has_got_since(kind: str) -> None:
+    # It was asked of the length alone, as the class had none.
+    def told(compile: Any) -> Any:
+        m = module(
+            f"import collections\nclass A({kind}): pass\na = A([(1, 2)])\n"
+            "def f(x): return x * 3 if a else x * 4"
+        )
+        f, seen = compile(m.f), []
+        for change in ("", "A.__bool__ = lambda self: False", "A.__len__ = lambda self: 0"):
+            exec(change, vars(m))  # noqa: S102
+            seen += [caught(f, numbers(1)) for _ in range(2)]
+        return seen
+
+    same(told)

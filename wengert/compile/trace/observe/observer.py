@@ -202,8 +202,9 @@ class Observer(Calls):
         """For a decision that keeps no more of a value than its truth."""
         if type(value) is bool:
             return value
-        asked = "__bool__" if has_method(type(value), "__bool__") else "__len__"
-        users = self._method(value, asked)
+        users = self._method(value, "__bool__")
+        if users is None and not has_method(type(value), "__bool__"):
+            users = self._method(value, "__len__")
         if users is not None:
             return bool(users())
         if not isinstance(value, CONTAINERS):
