@@ -681,8 +681,7 @@ class Observer(Calls):
             return None
 
         def get() -> Any:
-            if self.is_outside(module):
-                self._read("own", module, name, MISSING, "")
+            self._read_past_own(module, name)
             return self.called(self._read_attribute(module, "__getattr__", fallback), name)
 
         return get
