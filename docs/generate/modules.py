@@ -60,8 +60,13 @@ or by the file that defines it beside what else the module defines.
 
 
 def tree() -> dict[str, list[str]]:
-    """The modules in each package of PyTorch, found without running them."""
+    """The modules in each package of PyTorch, found without running them.
+
+    Left out is what is in private packages, but for the library's.
+    """
     import torch
+
+    from wengert.pytorch.absent import is_private
 
     found: dict[str, list[str]] = defaultdict(list)
     waiting = [("", list(torch.__path__))]
@@ -71,9 +76,9 @@ def tree() -> dict[str, list[str]]:
             if module.name.startswith("__") and package:  # which are run, not imported
                 continue
             found[package].append(module.name)
-            if module.ispkg:
-                inner = [f"{p}/{module.name}" for p in path]
-                waiting.append((f"{package}.{module.name}".lstrip("."), inner))
+            own = f"{package}.{module.name}".lstrip(".")
+            if module.ispkg and not is_private(own):
+                waiting.append((own, [f"{p}/{module.name}" for p in path]))
     for name in sys.modules:
         package, _, own = name.removeprefix("torch.").rpartition(".")
         if name.startswith("torch._C."):  # the library that is no Python

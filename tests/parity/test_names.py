@@ -162,6 +162,19 @@ def test_private_modules_are_those_of_pytorch():
             importlib.import_module("torch._six")
 
 
+def test_what_is_in_a_private_package_is_not_listed_and_explained_when_it_is_used():
+    with as_torch.installed():
+        import torch._inductor
+
+        torch._inductor.config.triton.cudagraphs = True
+        assert torch._inductor.config.triton.cudagraphs is True
+        from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
+    assert not isinstance(wg.ones(1), FakeTensor)
+    with pytest.raises(NotImplementedError, match=r"torch._subclasses.*unset_fake_temporarily"):
+        unset_fake_temporarily()
+    assert not hasattr(torch._inductor, "_private")
+
+
 def test_functions_that_an_absent_name_decorates_say_so_when_they_are_called():
     # Decorating them, which their module does when it is imported, was an error.
     with as_torch.installed():

@@ -5,7 +5,8 @@ of PyTorch's and all public names of theirs can be looked up. A module that has 
 names whose objects PyTorch has in another one, too: `torch.nn.modules.dropout.Dropout` is
 `wengert.nn.Dropout`. What has no meaning here is a class that says, when it is used, what to do
 instead. `modules.py` and `names.py`, which are generated, say what PyTorch has and where that is
-here; this file says what the rest is.
+here; this file says what the rest is. What is in private packages is not listed: it is taken to be
+there, for nothing in there has a meaning here.
 """
 
 from __future__ import annotations
@@ -111,6 +112,11 @@ class Absent(ModuleType):
         setattr(self, name, item)
         return item
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What is private to PyTorch may have been a function of this name."""
+        package, _, name = self.__name__.rpartition(".")
+        return _unavailable(_after(package), name)(*args, **kwargs)
+
 
 def answer(module: str, name: str) -> Any:
     """What stands for a name of PyTorch's in a module that does not define it; AttributeError."""
@@ -137,11 +143,17 @@ def answer(module: str, name: str) -> Any:
         return item
     elif name in typing.__all__:  # programs take `List` from where PyTorch imported it
         return getattr(typing, name)
-    elif name.startswith("_") and "._" in f".{paths[0]}":
+    elif name.startswith("_") and is_private(paths[0]):
         raise _unknown(module, name)
     if name == "is_available":  # which programs ask before they use the rest
         return _is_available
-    return Unavailable(name, (), {"__module__": f"torch.{paths[0]}".rstrip(".")})
+    if name.islower() and is_private(paths[0]):  # a module or a function
+        return importlib.import_module(f"{module}.{name}")
+    return _unavailable(paths[0], name)
+
+
+def _unavailable(path: str, name: str) -> Unavailable:
+    return Unavailable(name, (), {"__module__": f"torch.{path}".rstrip(".")})
 
 
 def _is_available() -> bool:
@@ -241,6 +253,11 @@ def is_module(path: str) -> bool:
     return name in MODULES.get(package, "").split()
 
 
+def is_private(path: str) -> bool:
+    """Whether a module of PyTorch's is private: one that is not listed may be in there."""
+    return "._" in f".{path}" and path.partition(".")[0] not in OPERATORS
+
+
 def counterpart(path: str) -> str:
     """The name of the module that stands for one of PyTorch's."""
     return f"wengert.{ELSEWHERE.get(path, path)}".rstrip(".")
@@ -262,8 +279,9 @@ class Finder:
     def find_spec(
         self, fullname: str, path: Any = None, target: Any = None
     ) -> importlib.machinery.ModuleSpec | None:
-        package, _, rest = fullname.partition(".")
-        if package != "wengert" or not is_module(rest.removeprefix("pytorch.")):
+        theirs = _after(fullname).removeprefix("pytorch.")
+        there = is_module(theirs) or is_private(theirs.rpartition(".")[0])
+        if not there or not fullname.startswith("wengert."):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
 
