@@ -428,6 +428,13 @@ INDEXING: dict[Any, list[Call]] = {
         *(_added(shape, index) for shape, index in _indices),
         {"g": complex_normal(3), "index": integers(1, 1, 0), "x_shape": (4,)},
     ],
+    indexing.added: [
+        *(
+            {"x": normal(*shape), "value": _added(shape, index)["g"], "index": index}
+            for shape, index in _indices
+        ),
+        {"x": complex_normal(4), "value": complex_normal(3), "index": integers(1, 1, 0)},
+    ],
     indexing.put: real_and_complex(
         {"x": normal(3, 4), "index": 1, "value": normal(4)},
         {"x": normal(3, 4), "index": (slice(None), 2), "value": normal()},
@@ -454,6 +461,12 @@ INDEXING: dict[Any, list[Call]] = {
     indexing.scatter_add: real_and_complex(
         *(
             {"g": normal(*index.shape), "index": index, "x_shape": shape, "axis": axis}
+            for shape, index, axis in _gathers
+        )
+    ),
+    indexing.scatter_added: real_and_complex(
+        *(
+            {"x": normal(*shape), "g": normal(*index.shape), "index": index, "axis": axis}
             for shape, index, axis in _gathers
         )
     ),

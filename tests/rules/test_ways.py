@@ -116,6 +116,14 @@ CALLS[indexing.take_planes] = [(*arrays(1, 2, 3, 4, 5), RNG.integers(0, 20, (2, 
 CALLS[indexing.scatter_add] = [
     (*arrays(1, *i.shape), i, FEW, 0) for i in (INDEX, INDEX[:2], INDEX[:2, :4])
 ]
+CALLS[indexing.scatter_added] = [
+    (*arrays(1, *FEW), *arrays(1, *i.shape), i, 0) for i in (INDEX, INDEX[:2], INDEX[:2, :4])
+]
+CALLS[indexing.added] = [
+    (x, np.resize(x, x[index].shape), index)
+    for x in (*arrays(1, *FEW), RNG.integers(0, 9, FEW))
+    for index in (INDEX[0] % 3, (slice(None), INDEX[0] % 3), (INDEX[0] % 3,) * 2)
+]
 CALLS[indexing.put_along_axis] = [
     *((g, INDEX, FEW, 0) for g in (*arrays(1, *FEW), RNG.integers(0, 9, FEW, np.int32))),
     (*arrays(1, 7), INDEX[:2], FEW, 0),

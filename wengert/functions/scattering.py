@@ -32,11 +32,8 @@ from wengert.tensor import Tensor, wrap
 
 _FULL = slice(None)
 _get, _put = recorder(rules.getitem), recorder(rules.put)
-_scatter_add, _add_at, _where = (
-    recorder(rules.scatter_add),
-    recorder(rules.add_at),
-    recorder(np.where),
-)
+_added, _scatter_added = recorder(rules.added), recorder(rules.scatter_added)
+_scatter_add, _where = recorder(rules.scatter_add), recorder(np.where)
 
 # ---- changed copies ------------------------------------------------------------------------
 
@@ -115,9 +112,8 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Tensor:
     if not input._array.ndim:
         return _lifted(scatter_add, input, dim, index, src)
     axis, places = check_index("scatter_add", input, dim, index)
-    return input + _scatter_add(
-        _source(src, input, axis, places, "scatter_add"), places, tuple(input.shape), axis
-    )
+    source = _source(src, input, axis, places, "scatter_add")
+    return _scatter_added(input, source, places, axis)
 
 
 _PROD, _AMAX, _AMIN, _SUM, _MEAN = "prod", "amax", "amin", "sum", "mean"
@@ -148,7 +144,7 @@ def _reduced(
 ) -> Tensor:
     shape, dtype = tuple(input.shape), input.dtype
     if reduce == _SUM and include_self:
-        return input + _scatter_add(source, places, shape, axis)
+        return _scatter_added(input, source, places, axis)
     arrivals = rules.scatter_add(np.ones(places.shape, np.int64), places, shape, axis)
     neutral = wrap(np.full((), _neutral(reduce, dtype), dtype))
     first = input if include_self else _where(constant(arrivals == 0), input, neutral)
@@ -278,7 +274,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: complex =
             f"{list(source.shape)} and {places.size} indices"
         )
     source = source if alpha == 1 else source * alpha
-    return input + _add_at(source, _rows(axis, places), tuple(input.shape))
+    return _added(input, source, _rows(axis, places))
 
 
 @of_tensors(1, takes_out=True)
@@ -351,7 +347,7 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
         return _put(input, advanced, values)
     shape = _shape_at(advanced, tuple(input.shape)) or tuple(_get(input, advanced).shape)
     values = values if values._array.shape == shape else values.expand(shape)
-    return input + _add_at(values, advanced, tuple(input.shape))
+    return _added(input, values, advanced)
 
 
 def _shape_at(index: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -94,14 +94,30 @@ _WHOLE = slice(None)
 
 def _add_slices(g: Any, start: int, stop: int, places: Any, shape: Any) -> Any:
     """Zeros of `shape` with slices of `g` added at places in its dimensions start, ..., stop."""
+    if loopable(g):
+        return _with_slices(np.zeros(shape, g.dtype), g, start, stop, places)
     outer, count, inner = map(math.prod, (shape[:start], shape[start:stop], shape[stop:]))
-    if outer == 1 and _by_loops(g, places):
-        out = np.zeros((count, inner), g.dtype)
-        _add_each_row(g.reshape(places.size, inner), places.reshape(-1), out)
-        return out.reshape(shape)
     rows = g.reshape(outer, places.size, inner).swapaxes(0, 1).reshape(places.size, outer * inner)
     summed = add_rows.body(rows, places.reshape(-1), (count, outer * inner))  # type: ignore[attr-defined]
     return summed.reshape(count, outer, inner).swapaxes(0, 1).reshape(shape)
+
+
+def _with_slices(out: Any, g: Any, start: int, stop: int, places: Any) -> Any:
+    """An array in order, with slices of `g` added to it."""
+    shape = out.shape
+    outer, count, inner = map(math.prod, (shape[:start], shape[start:stop], shape[stop:]))
+    lines = g.reshape(outer, places.size, inner), places.reshape(-1)
+    _add_each_slice(*lines, out.reshape(outer, count, inner))
+    return out
+
+
+@loops
+def _add_each_slice(g, places, out):
+    for i in range(g.shape[0]):
+        for j in range(g.shape[1]):
+            place = places[j]
+            for k in range(g.shape[2]):
+                out[i, place, k] += g[i, j, k]
 
 
 def _is_mask(index: Any) -> bool:
@@ -137,6 +153,39 @@ def put(x: Any, index: Any, value: Any) -> Any:
     except IndexError as error:
         raise of_tensors(error, x.shape) from None
     return out
+
+
+@primitive
+@implemented
+def added(x: Any, value: Any, index: Any) -> Any:
+    """A copy of `x` with `value` added at `index`, each time it occurs."""
+    return x + add_at(value, index, x.shape)
+
+
+def _at_slices(x: Any, value: Any, index: Any) -> bool:
+    return loopable(x, value) and not (is_basic(index) or _is_mask(index))
+
+
+@way(added, _at_slices)
+def _added_to_a_copy(x: Any, value: Any, index: Any) -> Any:
+    places = _neighbours(index, x.shape)
+    if places is None:
+        return added.body.formula(x, value, index)  # type: ignore[attr-defined]
+    return _with_slices(x.copy(), value, *places)
+
+
+linear(
+    added,
+    lambda g: g,
+    lambda g, index: getitem(g, index),
+    None,
+    forward={
+        "x": lambda t: t,
+        "value": lambda t, index, x_shape: add_at(t, index, x_shape),
+    },
+    name="IndexPut",
+    constants=("index",),
+)
 
 
 def of_tensors(error: IndexError, shape: tuple[int, ...]) -> IndexError:
@@ -189,6 +238,13 @@ def scatter_add(g: Any, index: Any, x_shape: Any, axis: int) -> Any:
     return _added(g, _flat(index, x_shape, axis), x_shape)
 
 
+@primitive
+@implemented
+def scatter_added(x: Any, g: Any, index: Any, axis: int) -> Any:
+    """A copy of `x` with `g[i, j]` added at `[index[i, j], j]` for axis 0, and so on."""
+    return x + scatter_add(g, index, x.shape, axis)
+
+
 @implemented
 def _added(g: Any, places: Any, shape: Any) -> Any:
     """Zeros of `shape` with `g` added at places of its flattened form.
@@ -214,14 +270,6 @@ def _add_each(g, places, out):
         out[places[i]] += g[i]
 
 
-@loops
-def _add_each_row(g, places, out):
-    for i in range(len(g)):
-        place = places[i]
-        for k in range(g.shape[1]):
-            out[place, k] += g[i, k]
-
-
 def _flat(index: Any, shape: Any, axis: int) -> Any:
     """Where the elements that `index` names along one dimension lie in a flattened array."""
     steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
@@ -236,7 +284,8 @@ def _flat(index: Any, shape: Any, axis: int) -> Any:
 def _from_start(index: Any, shape: Any, axis: int) -> Any:
     """Indices along an axis from its start: negative ones count from the end."""
     n = shape[axis]
-    index = np.asarray(index).astype(np.intp, copy=False)
+    if type(index) is not np.ndarray or index.dtype != np.intp:
+        index = np.asarray(index).astype(np.intp, copy=False)
     if not index.size or not outside(index.reshape(-1), 0, n):
         return index
     if outside(index.reshape(-1), -n, n):
@@ -283,6 +332,19 @@ def ranks(index: Any, axis: int) -> Any:
 
 
 transposed(gather, scatter_add, constants=("index",), axes=("axis",))
+linear(
+    scatter_added,
+    lambda g: g,
+    lambda g, index, axis: gather(g, index, axis),
+    None,
+    forward={
+        "x": lambda t: t,
+        "g": lambda t, index, x_shape, axis: scatter_add(t, index, x_shape, axis),
+    },
+    name="ScatterAdd",
+    constants=("index",),
+    axes=("axis",),
+)
 
 
 @primitive
@@ -329,10 +391,20 @@ def _along_lines(g: Any, indices: Any, shape: Any, axis: int | None) -> bool:
 @way(scatter_add, _along_lines)
 @way(put_along_axis, _along_lines)
 def _put_along_lines(g: Any, indices: Any, shape: Any, axis: int) -> Any:
-    out = np.zeros(shape, g.dtype)
-    if not _put_lines(*as_lines(axis, g, indices, out)):
-        return out
-    return _put_flat(g, indices, shape, axis)  # an error, in NumPy's words
+    return _with_lines(np.zeros(shape, g.dtype), g, indices, axis)
+
+
+@way(
+    scatter_added,
+    lambda x, g, index, axis: x.dtype == g.dtype and _along_lines(g, index, x.shape, axis),
+)
+def _scattered_to_a_copy(x: Any, g: Any, index: Any, axis: int) -> Any:
+    return _with_lines(x.copy(), g, index, axis)
+
+
+def _with_lines(out: Any, g: Any, indices: Any, axis: int) -> Any:
+    _put_lines(*as_lines(axis, g, _from_start(indices, out.shape, axis), out))
+    return out
 
 
 def _fits_outside(g: Any, indices: Any, shape: Any, axis: int | None) -> bool:
@@ -355,9 +427,8 @@ def _from_lines(x: Any, indices: Any, axis: int | None = -1) -> bool:
 @way(np.take_along_axis, lambda arr, indices, axis=-1: _from_lines(arr, indices, axis))
 def _taken(x: Any, indices: Any, axis: int = -1) -> Any:
     out = np.empty(indices.shape, x.dtype)
-    if not _take_lines(*as_lines(axis, x, indices, out)):
-        return out
-    return np.take_along_axis(x, indices, axis)  # an error, in NumPy's words
+    _take_lines(*as_lines(axis, x, _from_start(indices, x.shape, axis), out))
+    return out
 
 
 def _at(index: Any, axis: int, ndim: int) -> Any:
@@ -379,39 +450,23 @@ def _picked_from_lines(x: Any, index: Any, axis: int) -> Any:
 
 
 @exact_loops
-def _take_lines(x, indices, out):
-    """Along the second of three dimensions; how many indices are out of range."""
-    outer, many, inner = indices.shape
-    n, wrong = x.shape[1], 0
+def _take_lines(x, places, out):
+    """Along the second of three dimensions."""
+    outer, many, inner = places.shape
     for i in range(outer):
         for j in range(many):
             for k in range(inner):
-                at = indices[i, j, k]
-                if 0 <= at < n:
-                    out[i, j, k] = x[i, at, k]
-                elif -n <= at < 0:
-                    out[i, j, k] = x[i, at + n, k]
-                else:
-                    wrong += 1
-    return wrong
+                out[i, j, k] = x[i, places[i, j, k], k]
 
 
 @loops
-def _put_lines(g, indices, out):
-    """What was taken, added back; how many indices are out of range."""
-    outer, many, inner = indices.shape
-    n, wrong = out.shape[1], 0
+def _put_lines(g, places, out):
+    """What was taken, added back."""
+    outer, many, inner = places.shape
     for i in range(outer):
         for j in range(many):
             for k in range(inner):
-                at = indices[i, j, k]
-                if 0 <= at < n:
-                    out[i, at, k] += g[i, j, k]
-                elif -n <= at < 0:
-                    out[i, at + n, k] += g[i, j, k]
-                else:
-                    wrong += 1
-    return wrong
+                out[i, places[i, j, k], k] += g[i, j, k]
 
 
 def _alike_outside(x: Any, indices: Any, shape: Any, axis: int) -> bool:
@@ -457,20 +512,13 @@ def add_rows(g: Any, index: Any, x_shape: Any) -> Any:
     return _added(g, places, x_shape)
 
 
-_FEW, _MANY, _BLOCK = 1 << 11, 1 << 12, 1 << 15
+_FEW, _MANY = 1 << 11, 1 << 12
 
 
-def _by_loops(g: Any, index: Any) -> bool:
-    """Whether so many rows are added one number after the other."""
-    return loopable(g) and (g.size < _BLOCK or g.size < 8 * index.size)
-
-
-@way(add_rows, lambda g, index, x_shape: _by_loops(g, index))
+@way(add_rows, lambda g, index, x_shape: loopable(g))
 def _add_rows_by_loops(g: Any, index: Any, x_shape: Any) -> Any:
     places = _from_start(index.reshape(-1), x_shape, 0)
-    out = np.zeros((x_shape[0], math.prod(x_shape[1:])), g.dtype)
-    _add_each_row(g.reshape(len(places), out.shape[1]), places, out)
-    return out.reshape(x_shape)
+    return _with_slices(np.zeros(x_shape, g.dtype), g, 0, 1, places)
 
 
 @way(add_rows, lambda g, index, x_shape: g.size <= _FEW)
@@ -482,7 +530,7 @@ def _add_few_rows(g: Any, index: Any, x_shape: Any) -> Any:
 
 @way(
     add_rows,
-    lambda g, index, x_shape: g.size >= max(_MANY, 4 * index.size) and g.dtype.char in "fdFD",
+    lambda g, index, x_shape: g.size >= max(_MANY, 4 * index.size) and g.dtype.char in "FD",
 )
 def _add_rows_by_product(g: Any, index: Any, x_shape: Any) -> Any:
     """A product with the matrix that has a 1 in column j at row index[j], which adds whole rows:
@@ -522,10 +570,8 @@ def put_planes(g: Any, places: Any, x_shape: Any) -> Any:
 
 @way(take_planes, lambda x, places: type(places) is np.ndarray and loopable(x) and x.size > 0)
 def _take_planes_by_loops(x: Any, places: Any) -> Any:
-    out = np.empty(places.shape, x.dtype)
-    shape = x.shape[0] * x.shape[1], -1, 1
-    _take_lines(x.reshape(shape), places.reshape(shape), out.reshape(shape))
-    return out
+    planes = x.reshape(*x.shape[:2], -1), places.reshape(*places.shape[:2], -1)
+    return _taken(*planes, 2).reshape(places.shape)
 
 
 transposed(
@@ -557,9 +603,6 @@ def fill(array: Any, value: float) -> None:
         _fill(array.reshape(-1), float(value))
     else:
         array.fill(value)
-
-
-_MANY = 1 << 12
 
 
 @exact_loops
