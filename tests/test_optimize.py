@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, optimize, sparse
 
 import wengert as wg
-from wengert.errors import GradError
+from wengert.errors import GradError, TracingError
 from wengert.tree import collect
 
 
@@ -649,3 +649,27 @@ def test_a_compiled_objective_is_compiled_once():
     found = wg.optimize.minimize(rosenbrock, np.zeros(4), method="BFGS", compile=True)
     assert found.nfev > 20
     np.testing.assert_allclose(found.x, 1, atol=1e-4)
+
+
+OUTSIDE = {
+    "implicit.argmin.*args": lambda p: wg.optimize.minimize(lambda x: np.sum((x - p) ** 2), X0).x,
+    "implicit.root": lambda p: wg.optimize.root(lambda x: x - p, p).x,
+    "argmin of the sum": lambda p: wg.optimize.least_squares(lambda x: x - p, X0).x,
+    "the sum of squares": lambda p: wg.optimize.curve_fit(lambda t, a: a * t, X0, p)[0],
+    "odeint": lambda p: wg.optimize.solve_ivp(lambda t, y: y - p, (0, 1), X0).y,
+}
+X0 = np.zeros(2)
+
+
+@pytest.mark.parametrize(("instead", "f"), OUTSIDE.items(), ids=OUTSIDE)
+def test_scipys_iterations_say_what_a_compiled_function_takes_instead(instead, f):
+    # It was told that a number is not known, and to choose between values; or ran eagerly.
+    with pytest.raises(
+        TracingError, match=f"SciPy's iterations are no part of .*\n.*\n.*{instead}"
+    ):
+        wg.compile(f)(np.ones(2))
+
+
+def test_a_minimum_of_what_a_trace_knows_is_found_while_it_is_compiled():
+    best = lambda p: p + wg.optimize.minimize(lambda x: np.sum((x - 3) ** 2), np.zeros(2)).x
+    np.testing.assert_allclose(wg.compile(best)(np.ones(2)), best(np.ones(2)))

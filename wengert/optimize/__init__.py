@@ -6,8 +6,9 @@ from wengert; everything else is SciPy's, results included, and these have no hi
 can be differentiated are made in `solvers/`. Optimizers that train step by step are in `optim/`.
 
 Begin with `minimum.py`; `roots.py` solves equations, `curves.py` fits them to points,
-`initial_value.py` solves differential ones, and `vector.py` turns parameters into the one vector
-and back. Nothing in the package leans on this folder.
+`initial_value.py` solves differential ones, `vector.py` turns parameters into the one vector and
+back, and `outside.py` says what to write in a compiled function. Nothing in the package leans on
+this folder.
 
 >>> import numpy as np
 >>> import wengert as wg

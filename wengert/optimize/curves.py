@@ -10,11 +10,13 @@ import numpy as np
 from wengert.arrays.kind import array_of
 from wengert.compile.call.function import compile as compiled
 from wengert.history.modes import no_grad
+from wengert.optimize.outside import outside
 from wengert.optimize.vector import Array, Function, flat_array
 from wengert.transforms.forward import jacfwd
 from wengert.transforms.run import called, checked
 
 
+@outside("wengert.implicit.argmin of the sum of squares")
 def curve_fit(
     f: Function, xdata: Any, ydata: Any, p0: Any = None, *, compile: bool = False, **options: Any
 ) -> Any:

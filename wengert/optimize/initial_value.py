@@ -10,6 +10,7 @@ import numpy as np
 from wengert.arrays.kind import array_of
 from wengert.compile.call.function import compile as compiled
 from wengert.history.modes import no_grad
+from wengert.optimize.outside import outside
 from wengert.optimize.vector import Array, Function, How, Vector, flat_tensor, jacobian_of
 from wengert.tensor import Tensor, wrap
 from wengert.transforms.run import checked
@@ -18,6 +19,7 @@ _EXPLICIT = ("RK23", "RK45", "DOP853")
 _IMPLICIT = ("Radau", "BDF", "LSODA")
 
 
+@outside("wengert.odeint(f, y0, t, *args)")
 def solve_ivp(
     f: Function,
     t_span: tuple[float, float],

@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert.compile.call.function import compile as compiled
 from wengert.history.modes import no_grad
+from wengert.optimize.outside import outside
 from wengert.optimize.vector import Array, Function, Vector, bounds_of, flat_array, flat_tensor
 from wengert.tensor import Tensor
 from wengert.transforms.reverse import value_and_gradient_of
@@ -28,6 +29,7 @@ _BOUNDED = ("L-BFGS-B", "TNC", "SLSQP", "trust-constr")
 _CONSTRAINED = ("SLSQP", "trust-constr")
 
 
+@outside("wengert.implicit.argmin()(f)(x0, *args)")
 def minimize(
     f: Function,
     x0: Any,

@@ -9,6 +9,7 @@ import numpy as np
 from wengert.arrays.kind import array_of
 from wengert.compile.call.function import compile as compiled
 from wengert.history.modes import no_grad
+from wengert.optimize.outside import outside
 from wengert.optimize.vector import (
     Array,
     Function,
@@ -63,6 +64,7 @@ class _Equations:
         return matrix
 
 
+@outside("wengert.implicit.argmin of the sum of squares")
 def least_squares(
     f: Function,
     x0: Any,
@@ -139,6 +141,7 @@ _WITHOUT = (
 )  # fmt: skip
 
 
+@outside("wengert.implicit.root()(f)(x0, *args)")
 def root(
     f: Function,
     x0: Any,

@@ -13,7 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.arrays.kind import array_of
-from wengert.errors import GradError, PatternError, ShapeError
+from wengert.control.recorded import tracing
+from wengert.errors import GradError, PatternError, ShapeError, TracingError
 from wengert.functions.shapes import view_as_real
 from wengert.solvers.parameters import as_given, in_rows
 from wengert.solvers.systems import Packing
@@ -53,7 +54,8 @@ class Vector:
             )
         array = array_of(leaf) if isinstance(leaf, Tensor) else calls.array_of(leaf, lambda: where)
         if not isinstance(array, np.ndarray):
-            raise GradError(f"{self.name}: {where} has no numbers yet, and SciPy needs them")
+            error = GradError if tracing() is None else TracingError
+            raise error(f"{self.name}: {where} has no numbers yet, and SciPy needs them")
         if array.dtype.kind not in "fc":
             cure = f"{float(array)!r}" if array.ndim == 0 else "floating-point numbers"
             raise GradError(

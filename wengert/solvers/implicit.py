@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,16 +25,18 @@ from wengert.autograd import forward
 from wengert.autograd.function import Function
 from wengert.control.loops import while_loop
 from wengert.control.recorded import tracing
-from wengert.dispatch import as_array, primitive, require
+from wengert.dispatch import as_array, known, primitive, require
 from wengert.errors import GradError, ShapeError
+from wengert.functions.creation import as_tensor
 from wengert.history import modes
-from wengert.solvers import systems
+from wengert.solvers import looped_equations, systems
 from wengert.solvers.parameters import Call, Equations, as_given, fitting, in_rows
 from wengert.solvers.systems import Packing, System, Tensors, checked_solver, ordinarily, pushed
 from wengert.tensor import Tensor, wrap
 from wengert.transforms import calls
-from wengert.transforms.reverse import grad, vjp
+from wengert.transforms.reverse import grad, value_and_grad, vjp
 from wengert.transforms.run import called, described
+from wengert.transforms.second import jacobian
 from wengert.tree import flatten, matched, rebuild
 
 Equation = Callable[..., Any]
@@ -152,7 +155,8 @@ def solve(
             f"solve takes a function (v, *parameters) -> A v, but got {described(matvec)}"
         )
     call = Call("solve", matvec, b, parameters, {})
-    equation = Equations(call, lambda v, others: call.value(v, others))
+    empty = call.emptied()
+    equation = Equations(empty, lambda v, others: empty.value(v, others))
     system = System(
         lambda p: lambda v: equation(v, p),
         solver,
@@ -164,7 +168,7 @@ def solve(
     if call.kind == calls.TENSOR or forward.active():
         bs = [x if isinstance(x, Tensor) else wrap(x) for x in call.unknowns]
         if call.is_watched():
-            equation.check(bs)
+            equation.check(bs, call.tensors)
         return call.result([*system.solve(bs, call.tensors)])
     solution = systems.solved(system, len(call.unknowns), *call.unknowns, *call.arrays)
     return call.result(solution if type(solution) is tuple else (solution,))
@@ -178,12 +182,12 @@ class _Problem:
 
     def __init__(self, kind: _Kind, call: Call) -> None:
         self.kind, self.call = kind, call
-        self.equations = Equations(call, functools.partial(kind.residual, call))
+        self.equations = Equations(call, partial(kind.residual, call))
         self.n = len(call.unknowns)
         self.recorded = modes.is_grad_enabled()
         matrix = "Hessian" if kind.of_gradient else "Jacobian"
         self.system = System(
-            functools.partial(_transposed_jacobian, self.equations, self.n),
+            partial(_transposed_jacobian, self.equations, self.n),
             kind.linear_solver,
             kind.rtol,
             kind.of_gradient,
@@ -221,7 +225,7 @@ class _Problem:
             )
         if array.dtype.kind == "c" and like.dtype.kind != "c":
             raise GradError(f"{name}: the solver returned complex numbers for a real unknown.")
-        require(np.isfinite(array), functools.partial(_not_finite, name))
+        require(np.isfinite(array), partial(_not_finite, name))
         return array.astype(like.dtype)
 
 
@@ -387,7 +391,7 @@ def _decorator(
         @functools.wraps(f, updated=())
         def solution(x0: Any, *args: Any, **kwargs: Any) -> Any:
             call = Call(name, f, x0, args, kwargs)
-            problem = _Problem(kind, call)
+            problem = _Problem(kind, call.emptied())
             arrays = [array_of(x) for x in (*call.unknowns, *call.arrays)]
             if kind.is_traceable and tracing() is not None:
                 numbers = tuple(problem.found(arrays))
@@ -395,7 +399,7 @@ def _decorator(
                 numbers = _found(problem, *arrays)
                 numbers = numbers if type(numbers) is tuple else (numbers,)
             if call.is_watched():
-                problem.equations.check([wrap(x) for x in numbers])
+                problem.equations.check([wrap(x) for x in numbers], call.tensors)
             if not call.is_tracked():
                 return call.result(numbers)
             return call.result(Implicit.apply(problem, numbers, *call.tensors))
@@ -409,62 +413,62 @@ def _decorator(
 
 
 class _Flat:
-    """A function of containers as a function of one real vector, for SciPy."""
+    """A function of containers as a function of one vector of doubles."""
 
     def __init__(self, f: Any, x0: Any) -> None:
         self.f = f
         leaves, self.tree = flatten(x0)
         self.tensors_given = any(isinstance(x, Tensor) for x in leaves)
-        arrays = [np.asarray(array_of(x)) for x in leaves]
-        self.packing = Packing(arrays)
-        self.start = self.packing.vector(arrays).astype(np.float64)
-
-    def tensors(self, v: Any) -> list[Tensor]:
-        return [wrap(x) for x in self.packing.arrays(v)]
+        arrays = [as_array(array_of(x)) for x in leaves]
+        self.packing = Packing(arrays, np.float64)
+        self.eps = float(np.finfo(np.result_type(*[x.dtype for x in arrays])).eps)
+        self.start = self.packing.joined(arrays)
 
     def point(self, v: Any) -> Any:
-        leaves = self.tensors(v) if self.tensors_given else self.packing.arrays(v)
-        return rebuild(self.tree, iter(leaves))
+        leaves = self.packing.arrays(v) if known(v) else self.packing.tensors(v)
+        wrapped = map(wrap, leaves) if self.tensors_given and not isinstance(v, Tensor) else leaves
+        return rebuild(self.tree, iter(wrapped))
 
-    def packed(self, leaves: Sequence[Any]) -> Any:
-        return self.packing.vector([np.asarray(array_of(x)) for x in leaves]).astype(np.float64)
+    def packed(self, value: Any) -> Any:
+        """What the function returns, which has the structure of the unknowns, as a vector."""
+        leaves = matched(self.tree, value, "what the function returns", in_rows)
+        if any(isinstance(x, Tensor) for x in leaves):
+            return self.packing.joined(list(map(as_tensor, leaves)))
+        return self.packing.joined([as_array(array_of(x)) for x in leaves])
 
-    def leaves(self, value: Any) -> list[Any]:
-        return matched(self.tree, value, "what the function returns", in_rows)
+    def recorded(self, v: Tensor) -> Tensor:
+        return self.packed(self.f(self.point(v)))
 
-    def __call__(self, v: Any) -> Any:
+    def value(self, v: Any) -> Any:
         with modes.no_grad():
-            return self.packed(self.leaves(self.f(self.point(v))))
+            return array_of(self.recorded(v))
 
 
+@traceable
 def _default_root(f: Any, x0: Any) -> Any:
-    """Powell's hybrid method, with the exact Jacobian."""
-    from scipy.optimize import root
-
+    """Powell's hybrid method, with the exact Jacobian: of SciPy, or as a loop of a program."""
     flat = _Flat(f, x0)
-    packing = flat.packing
+    matrix = jacobian(flat.recorded)
 
-    def of_tensors(xs: Tensors) -> Tensors:
-        leaves = flat.leaves(f(rebuild(flat.tree, iter(xs))))
-        return [x if isinstance(x, Tensor) else wrap(np.asarray(x)) for x in leaves]
+    def slope(v: Any) -> Any:
+        return array_of(matrix(v))
 
-    def jacobian(v: Any) -> Any:
-        _, pull = vjp(of_tensors, flat.tensors(v))
-        rows = np.eye(packing.size)
-        for row in rows:
-            row[...] = flat.packed(pull(flat.tensors(row))[0])
-        return rows
+    if tracing() is not None:
+        x, end = looped_equations.hybrid(flat.value, slope, flat.start, ROOT_TOLERANCE)
+        why: Any = looped_equations.HYBRID_ENDS
+    else:
+        from scipy.optimize import root
 
-    solution = root(flat, flat.start, jac=jacobian, tol=1e-12)
-    error = np.abs(flat(solution.x)).max(initial=0)
-    scale = 1 + np.abs(solution.x).max(initial=0)
-    rounding = 64 * np.finfo(packing.dtype).eps  # what is left of a residual in single precision
-    if not solution.success and not error <= max(1e-8, rounding) * scale:
-        raise GradError(
-            f"root: the default solver did not converge (largest residual {error:.1e}): "
-            f"{' '.join(solution.message.split())} Try another initial guess, or pass a solver."
-        )
-    return flat.point(solution.x)
+        solution = root(flat.value, flat.start, jac=slope, tol=ROOT_TOLERANCE)
+        x, end, why = solution.x, np.asarray(solution.status), {solution.status: solution.message}
+    error = _largest([np.abs(flat.value(x))])
+    scale = 1 + _largest([np.abs(x)])
+    rounding = 64 * flat.eps  # what is left of a residual in single precision
+    require((end == 1) | (error <= max(1e-8, rounding) * scale), partial(_no_root, why), error, end)
+    return flat.point(x)
+
+
+ROOT_TOLERANCE = 1e-12
 
 
 @traceable
@@ -518,34 +522,82 @@ def _still_changes(change: Any) -> GradError:
 FIXED_POINT_STEPS = 10_000
 
 
+class _Product:
+    """Products with the Hessian, several at one point."""
+
+    def __init__(self, slope: Any) -> None:
+        self.slope = slope
+        self.at: tuple[Any, Any] | None = None
+
+    def __call__(self, v: Any, p: Any) -> Any:
+        if not known(v):
+            return array_of(vjp(self.slope, v)[1](p)[0])
+        if self.at is None or not np.array_equal(self.at[0], v):
+            self.at = v.copy(), vjp(self.slope, v)[1]
+        return array_of(self.at[1](p)[0])
+
+
+@traceable
 def _default_argmin(f: Any, x0: Any) -> Any:
     """A trust-region Newton method; products with the Hessian by differentiation."""
-    from scipy.optimize import minimize
-
     flat = _Flat(f, x0)
-    gradient = grad(lambda xs: f(rebuild(flat.tree, iter(xs))))
+    gradient = value_and_grad(lambda v: f(flat.point(v)))
 
-    def slope(v: Any) -> Any:
-        return flat.packed(gradient(flat.tensors(v)))
+    def both(v: Any) -> Any:
+        return tuple(map(array_of, gradient(v)))
 
-    def product(v: Any, p: Any) -> Any:
-        return flat.packed(vjp(gradient, flat.tensors(v))[1](flat.tensors(p))[0])
-
-    def value(v: Any) -> float:
+    product = _Product(grad(lambda v: f(flat.point(v))))
+    begun = both(flat.start)[1]
+    require(np.isfinite(begun), _no_slope, begun)
+    if tracing() is not None:
         with modes.no_grad():
-            return float(array_of(f(flat.point(v))))
+            x, value, last, end = looped_equations.trust_region(
+                both, product, flat.start, SLOPE_TOLERANCE
+            )
+        why: Any = looped_equations.TRUST_ENDS
+    else:
+        from scipy.optimize import minimize
 
-    solution = minimize(
-        value, flat.start, jac=slope, hessp=product, method="trust-ncg", options={"gtol": 1e-10}
+        solution = minimize(
+            both, flat.start, jac=True, hessp=product, method="trust-ncg",
+            options={"gtol": SLOPE_TOLERANCE},
+        )  # fmt: skip
+        x, value, last, end = solution.x, solution.fun, solution.jac, np.asarray(solution.status)
+        why = {solution.status: solution.message}
+    error = _largest([np.abs(last)])
+    small = (end == 0) | (error <= 1e-6 * (1 + np.abs(value)))
+    require(small & np.isfinite(error), partial(_no_minimum, why), error, end)
+    return flat.point(x)
+
+
+SLOPE_TOLERANCE = 1e-10
+
+
+def _no_root(why: dict[int, str], error: Any, end: Any) -> GradError:
+    return GradError(
+        f"root: the default solver did not converge (largest residual {np.max(error):.1e}): "
+        f"{_said(why, end)} Try another initial guess, or pass a solver."
     )
-    error = np.abs(slope(solution.x)).max(initial=0)
-    if not solution.success and not error <= 1e-6 * (1 + abs(solution.fun)):
-        raise GradError(
-            f"argmin: the default solver did not converge (largest slope {error:.1e}): "
-            f"{solution.message} Is the function bounded from below? Try another initial guess, or "
-            "pass a solver."
-        )
-    return flat.point(solution.x)
+
+
+def _no_minimum(why: dict[int, str], error: Any, end: Any) -> GradError:
+    return GradError(
+        f"argmin: the default solver did not converge (largest slope {np.max(error):.1e}): "
+        f"{_said(why, end)} Is the function bounded from below? Try another initial guess, or "
+        "pass a solver."
+    )
+
+
+def _no_slope(slope: Any) -> GradError:
+    return GradError(
+        f"argmin: {np.sum(~np.isfinite(slope))} of the {np.size(slope)} elements of the gradient "
+        "are not finite at the initial guess. Begin where they are."
+    )
+
+
+def _said(why: dict[int, str], end: Any) -> str:
+    """What is said of how a search ended; of several, the worst."""
+    return " ".join(why.get(int(np.max(end)), "It met numbers that are not finite.").split())
 
 
 ROOT = _Kind("root", Call.value, _default_root)

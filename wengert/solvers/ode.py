@@ -142,7 +142,8 @@ def _solved(problem: Problem, call: Call, times: Any, gradient: str) -> list[Any
     """y at the times, leaf by leaf, with the history or the tangents that it has."""
     if call.is_watched() and gradient == "adjoint":
         start = tensor_of(array_of(times))[0]
-        _Derivative(call).equations(start).check([tensor_of(x) for x in call.unknowns])
+        ys = [tensor_of(x) for x in call.unknowns]
+        _Derivative(call).equations(start).check(ys, call.tensors)
     # A program has the loop over steps as it is, and its derivative for either gradient.
     looped = problem.options.method in METHODS and tracing() is not None
     tensors = _recorded(call, times)

@@ -7,6 +7,7 @@ a derivative may be asked by, and how to call the user's function around others 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -75,6 +76,15 @@ class Call:
     def tensors(self) -> Tensors:
         return [x if isinstance(x, Tensor) else wrap(x) for x in self.arrays]
 
+    def emptied(self) -> Call:
+        """This call with stand-ins for the tensors and what has no numbers: a program that calls
+        back may keep it, where tensors that it keeps are results of every call.
+        """
+        other = copy.copy(self)
+        for name in ("given", "unknowns", "others", "arrays"):
+            setattr(other, name, list(map(_stand_in, getattr(self, name))))
+        return other
+
     def is_tracked(self) -> bool:
         return any(isinstance(x, Tensor) for x in self.arrays)
 
@@ -114,6 +124,15 @@ class Call:
         return rebuild(self.tree, iter(outs))
 
 
+def _stand_in(leaf: Any) -> Any:
+    if isinstance(leaf, Tensor):
+        return _EMPTY
+    return _EMPTY._array if _is_array(leaf) else leaf
+
+
+_EMPTY = wrap(np.zeros(()))
+
+
 def _is_array(leaf: Any) -> bool:
     return hasattr(type(leaf), "__array_function__") and not isinstance(leaf, np.ndarray)
 
@@ -132,10 +151,10 @@ class Equations:
             t if isinstance(t, Tensor) else wrap(calls.array_of(t, lambda: name)) for t in leaves
         ]
 
-    def check(self, x: Sequence[Tensor]) -> None:
+    def check(self, x: Sequence[Tensor], tensors: Tensors) -> None:
         """Once, while recording: the shapes, and that all it depends on is among the arguments."""
         call = self.call
-        arrays = [t.detach() for t in call.tensors]
+        arrays = [t.detach() for t in tensors]
         run = Run(call.name, lambda xs: self(xs, arrays), 0, ([t.detach() for t in x],), {})
         out = [t for t in run.out if isinstance(t, Tensor)]
         if run.connected(out) or carries(*out):

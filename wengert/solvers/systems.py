@@ -25,12 +25,15 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.function import Function
-from wengert.dispatch import as_array, primitive
+from wengert.control.recorded import tracing
+from wengert.dispatch import as_array, primitive, require
 from wengert.errors import GradError
 from wengert.history import modes
+from wengert.solvers.dense import solved as solved_by_loops
 from wengert.tensor import Tensor, wrap
 from wengert.transforms.forward import jvp
 from wengert.transforms.reverse import vjp
+from wengert.transforms.vmap import vmap
 
 Tensors = list[Tensor]
 Map = Callable[[Tensors], Tensors]
@@ -177,6 +180,16 @@ def _like_b(system: System, n: int, *arrays: Any) -> Any:
     return like(arrays[:n])
 
 
+def solved(system: System, n: int, *arrays: Any) -> Any:
+    """A^-1 b of the arrays of b, n in number, and those of the parameters."""
+    packing = Packing(arrays[:n])
+    if tracing() is None or not packing.size or _chosen(system, packing) != "dense":
+        return _found(system, n, *arrays)
+    with ordinarily(grad=False):
+        x = packing.tensors(_traced(system, packing, n, arrays))
+    return tuple(x) if n > 1 else x[0]
+
+
 def linear_solution(system: System, n: int, *arrays: Any) -> Any:
     with ordinarily(grad=False):
         arrays = tuple(map(as_array, arrays))  # a compiled function's floats are Python's
@@ -186,7 +199,37 @@ def linear_solution(system: System, n: int, *arrays: Any) -> Any:
     return tuple(x) if n > 1 else x[0]
 
 
-solved = primitive(linear_solution, opaque=True, result=_like_b)
+_found = primitive(linear_solution, opaque=True, result=_like_b)
+
+
+def _traced(system: System, packing: Packing, n: int, arrays: Sequence[Any]) -> Any:
+    """The solution by the whole matrix, in a trace, which has all of it as it is."""
+    parameters = [wrap(x) for x in arrays[n:]]
+    b = packing.joined(arrays[:n])
+    if system.said and not system.transposed:
+        _check_linear(system, packing, b, parameters)
+    product = _product(system, packing, parameters, transposed=False)
+    rows = vmap(product)(np.eye(packing.size, dtype=packing.dtype))
+    matrix = rows if system.transposed else np.transpose(rows)
+    size, what, one = len(b), system.what, np.eye(len(b), dtype=b.dtype)
+    require(np.isfinite(matrix), _not_finite, what, size)
+    x = solved_by_loops(matrix, np.concatenate([b[:, None], one], axis=1))
+    lengths = [np.max(np.sum(np.abs(a), axis=0)) for a in (matrix, x[:, 1:])]
+    reciprocal = 1 / (lengths[0] * lengths[1])
+    require(reciprocal >= np.finfo(b.dtype).eps, _singular, what, size, reciprocal)
+    return x[:, 0]
+
+
+def _not_finite(what: str, n: int) -> Exception:
+    return np.linalg.LinAlgError(f"{what}, of size {n}, has entries that are not finite")
+
+
+def _singular(what: str, n: int, reciprocal: Any) -> Exception:
+    return np.linalg.LinAlgError(
+        f"{what}, of size {n}, is singular (reciprocal condition number "
+        f"{np.min(reciprocal):.1e}): what is asked for is not determined by it, and has no "
+        'derivative. Ask for "lstsq" if the solution of least norm will do.'
+    )
 
 
 class Packing:
@@ -206,6 +249,11 @@ class Packing:
         pairs = zip(arrays, self.likes, strict=True)
         wide = [np.ascontiguousarray(x, np.result_type(like, self.dtype)) for x, (_, like) in pairs]
         return np.concatenate([x.reshape(-1).view(self.dtype) for x in wide])
+
+    def joined(self, arrays: Sequence[Any]) -> Any:
+        """`vector`, of arrays of any kind, or with the derivatives of tensors."""
+        parts = [np.stack([x.real, x.imag], -1) if x.dtype.kind == "c" else x for x in arrays]
+        return np.concatenate([np.reshape(x.astype(self.dtype), (-1,)) for x in parts])
 
     def parts(self, vector: Any) -> Iterator[tuple[Any, tuple[int, ...], np.dtype[Any]]]:
         """The numbers of each array, its shape, and its dtype."""
@@ -237,10 +285,15 @@ def _real(dtype: Any) -> np.dtype[Any]:
     return np.empty(0, dtype).real.dtype
 
 
+def _chosen(system: System, packing: Packing) -> Solver:
+    if system.solver is not None:
+        return system.solver
+    return "dense" if packing.size <= DENSE else "cg" if system.symmetric else "gmres"
+
+
 def _numbers(system: System, packing: Packing, b: Vector, parameters: Tensors) -> Vector:
-    n = packing.size
-    solver = system.solver or ("dense" if n <= DENSE else "cg" if system.symmetric else "gmres")
-    if not n:
+    solver = _chosen(system, packing)
+    if not packing.size:
         return b
     if system.said and not system.transposed:
         _check_linear(system, packing, b, parameters)
@@ -249,7 +302,7 @@ def _numbers(system: System, packing: Packing, b: Vector, parameters: Tensors) -
             [p._array for p in parameters], lambda: _matrix(system, packing, parameters)
         )
         return matrix.solve(b, system.transposed, solver == "lstsq", system.what)
-    product = _product(system, packing, b, parameters)
+    product = _product(system, packing, parameters)
     if callable(solver):
         x = np.asarray(solver(product, b))
         if x.shape != b.shape:
@@ -262,39 +315,43 @@ def _numbers(system: System, packing: Packing, b: Vector, parameters: Tensors) -
 
 
 def _product(
-    system: System, packing: Packing, like: Vector, parameters: Tensors
-) -> Callable[[Vector], Vector]:
+    system: System, packing: Packing, parameters: Tensors, transposed: bool | None = None
+) -> Callable[[Any], Any]:
     """What the system multiplies real vectors by."""
-    apply = system.map(parameters, [wrap(x) for x in packing.arrays(like)])
+    like = [wrap(np.zeros(shape, dtype)) for shape, dtype in packing.likes]
+    apply = system.map(parameters, like, transposed)
 
-    def product(v: Vector) -> Vector:
-        products = apply([wrap(x) for x in packing.arrays(v)])
-        return packing.vector([t._array for t in products])
+    def product(v: Any) -> Any:
+        return packing.joined([t._array for t in apply([wrap(x) for x in packing.tensors(v)])])
 
     return product
 
 
-def _check_linear(system: System, packing: Packing, b: Vector, parameters: Tensors) -> None:
+def _check_linear(system: System, packing: Packing, b: Any, parameters: Tensors) -> None:
     """GradError if A(b - 2 r) is not A(b) - 2 A(r), for some vector r that has no pattern.
 
     What the solvers would make of such a map is the solution of no equation at all.
     """
-    product = _product(system, packing, b, parameters)
-    size = float(np.max(np.abs(b))) or 1.0
-    r = (size * np.random.default_rng(0).standard_normal(len(b))).astype(b.dtype)
+    product = _product(system, packing, parameters)
+    largest = np.max(np.abs(b))
+    random = np.random.default_rng(0).standard_normal(len(b))
+    r = (np.where(largest == 0, 1.0, largest) * random).astype(b.dtype)
     of_b, of_r, of_both = product(b), product(r), product(b - 2 * r)
     expected = of_b - 2 * of_r
-    error = float(np.max(np.abs(of_both - expected)))
-    scale = float(np.max(np.abs(of_b)) + np.max(np.abs(of_r)))
+    error = np.max(np.abs(of_both - expected))
+    scale = np.max(np.abs(of_b)) + np.max(np.abs(of_r))
     # Rounding is far below this, and so are operators that solve something themselves.
-    if error > max(1e-4, 1e4 * float(np.finfo(b.dtype).eps)) * scale:
-        k = int(np.argmax(np.abs(of_both - expected)))
-        raise GradError(
-            f"{system.what} is not linear: A(b - 2 r) should be A(b) - 2 A(r), but for some vector "
-            f"r element {k} is {of_both[k]:.6g} instead of {expected[k]:.6g}. A constant in it "
-            "belongs to b. The solution of a nonlinear equation is found, and differentiated, by "
-            "wengert.implicit.root."
-        )
+    small = ~(error > max(1e-4, 1e4 * float(np.finfo(b.dtype).eps)) * scale)
+    require(small, _not_linear, system.what, of_both, expected)
+
+
+def _not_linear(what: str, one: Any, other: Any) -> GradError:
+    k = np.unravel_index(np.argmax(np.abs(one - other)), np.shape(one))
+    return GradError(
+        f"{what} is not linear: A(b - 2 r) should be A(b) - 2 A(r), but for some vector r element "
+        f"{k[-1]} is {one[k]:.6g} instead of {other[k]:.6g}. A constant in it belongs to b. The "
+        "solution of a nonlinear equation is found, and differentiated, by wengert.implicit.root."
+    )
 
 
 def _krylov(name: str, product: Callable[[Vector], Vector], b: Vector, system: System) -> Vector:
@@ -318,15 +375,8 @@ def _krylov(name: str, product: Callable[[Vector], Vector], b: Vector, system: S
 
 def _matrix(system: System, packing: Packing, parameters: Tensors) -> Vector:
     """The map that is not transposed, column by column."""
-    like = [wrap(np.zeros(shape, dtype)) for shape, dtype in packing.likes]
-    apply = system.map(parameters, like, transposed=False)
-    matrix = np.empty((packing.size, packing.size), packing.dtype)
-    for k in range(packing.size):
-        one = np.zeros(packing.size, packing.dtype)
-        one[k] = 1
-        column = apply([wrap(x) for x in packing.arrays(one)])
-        matrix[:, k] = packing.vector([t._array for t in column])
-    return matrix
+    product = _product(system, packing, parameters, transposed=False)
+    return np.stack([product(one) for one in np.eye(packing.size, dtype=packing.dtype)], axis=1)
 
 
 class _Factors:
@@ -359,7 +409,7 @@ class Matrix:
         """A x = b, or A^T x = b; the x of least norm among those of least error, if asked for."""
         n = len(b)
         if not np.all(np.isfinite(self.numbers)):
-            raise np.linalg.LinAlgError(f"{what}, of size {n}, has entries that are not finite")
+            raise _not_finite(what, n)
         if least:
             return np.linalg.lstsq(self.numbers.T if transposed else self.numbers, b, rcond=None)[0]
         from scipy.linalg import get_lapack_funcs
@@ -372,11 +422,7 @@ class Matrix:
             self.lu = lu, pivots, reciprocal
         lu, pivots, reciprocal = self.lu
         if reciprocal < np.finfo(self.numbers.dtype).eps:
-            raise np.linalg.LinAlgError(
-                f"{what}, of size {n}, is singular (reciprocal condition number "
-                f"{reciprocal:.1e}): what is asked for is not determined by it, and has no "
-                'derivative. Ask for "lstsq" if the solution of least norm will do.'
-            )
+            raise _singular(what, n, reciprocal)
         return back(lu, pivots, b, trans=int(transposed))[0]
 
 
