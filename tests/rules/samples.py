@@ -328,6 +328,11 @@ SHAPES: dict[Any, list[Call]] = {
         {"a": normal(2, 3), "repeats": [2], "axis": 1},
         {"a": normal(), "repeats": 3},
     ),
+    shapes.difference: real_and_complex(
+        {"x": fixed(np.sin(np.arange(4.0))), "axis": 0},
+        {"x": fixed(np.sin(np.arange(24.0)).reshape(2, 3, 4)), "axis": 1},
+        {"x": fixed(np.ones((2, 1))), "axis": -1},
+    ),
     shapes.diagonal: real_and_complex(
         {"x": normal(3, 3)},
         {"x": normal(2, 3), "offset": 1},

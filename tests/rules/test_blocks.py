@@ -480,3 +480,13 @@ def test_erf_in_float32_at_its_ends():
     x = np.resize(ends, 1000)
     assert np.array_equal(neural.erf(x), special.erf(x), equal_nan=True)
     assert np.array_equal(np.signbit(neural.erf(x)), np.signbit(special.erf(x)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_numbers_are_clipped_in_place_as_few_are(dtype):
+    x = np.random.default_rng(0).normal(size=10_000).astype(dtype)
+    x[:4] = np.nan, np.inf, -np.inf, -0.0
+    written = wg.tensor(x.copy())
+    np.testing.assert_array_equal(written.clamp_(-0.5, 1), np.clip(x, -0.5, 1))
+    written = wg.tensor(x.copy())
+    np.testing.assert_array_equal(written.relu_(), np.maximum(x, 0))

@@ -64,6 +64,18 @@ CALLS[normalization._through] = [
     (*arrays(1, *x.shape), x, normalization.standardize(x, axes, eps), axes, eps)
     for x, axes, eps in CALLS[normalization.standardize]
 ]
+CALLS[normalization.to_unit_square] = [
+    (*arrays(1, *shape), axes, 1e-5)
+    for shape, axes in ((FEW, (1,)), (MANY, (1,)), (BATCH, (1, 2)), (FEW, (0,)))
+]
+CALLS[normalization._through_unit_square] = [
+    (*arrays(1, *x.shape), x, *how) for x, *how in CALLS[normalization.to_unit_square]
+]
+CALLS[shapes.difference] = [
+    (*arrays(1, *shape), axis)
+    for shape in (FEW, MANY, IMAGES, (1, 9000), (9000, 1))
+    for axis in (0, 1, -1)
+]
 
 
 # ---- sums and places along an axis

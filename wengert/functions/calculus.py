@@ -1,6 +1,6 @@
 """Differences, slopes and integrals of sampled functions, under PyTorch's names.
 
-All are sums of slices, so nothing here needs a rule of its own.
+All are sums of slices and differences, so nothing here needs a rule of its own.
 """
 
 from __future__ import annotations
@@ -12,13 +12,17 @@ import numpy as np
 from wengert import dtypes
 from wengert.autograd.misfits import told
 from wengert.autograd.operands import cast
+from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuses
 from wengert.dispatch import numpy
 from wengert.functions.arguments import of_tensors, one_dim, tensor_of
 from wengert.functions.joining import cat
 from wengert.functions.reductions import cumsum, sum
 from wengert.functions.shapes import narrow, select
+from wengert.rules.shapes import difference
 from wengert.tensor import Tensor
+
+_difference = recorder(difference)
 
 
 @of_tensors(1, takes_out=True)
@@ -47,7 +51,9 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
                 f"{list(x.shape)} beside {list(input.shape)}"
             )
     x = cat(parts, axis) if len(parts) > 1 else input
-    return numpy.diff(x, n, axis)
+    for _ in range(n):
+        x = _difference(x, axis)
+    return x
 
 
 # ---- integrals -----------------------------------------------------------------------------

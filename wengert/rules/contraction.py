@@ -6,9 +6,10 @@ on many numbers, ten times as slow as BLAS.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from wengert.rules.stacks import matmul
 Step = Callable[[Any, str, Any, str, str], Any]
 
 # Measured: with so many terms in all, and in each product of a batch, the way over BLAS is shorter.
-MANY, ENOUGH = 1 << 15, 1 << 8
+MANY, ENOUGH = 1 << 13, 1 << 4
 
 
 def in_pairs(subscripts: str, operands: list[Any], step: Step) -> Any:
@@ -69,47 +70,84 @@ def quickest(a: Any, ta: str, b: Any, tb: str, wanted: str) -> Any:
 def _suits_blas(a: Any, ta: str, b: Any, tb: str, wanted: str) -> bool:
     if a.size * b.size < MANY or a.dtype != b.dtype or a.dtype.char not in "fdFD":
         return False
-    size = dict(zip(ta + tb, a.shape + b.shape, strict=False))
-    count = lambda names: math.prod(size[c] for c in names)
-    rows = count(c for c in wanted if c not in tb)
-    columns = count(c for c in wanted if c not in ta)
-    terms = count(size)
-    batch = count(c for c in wanted if c in ta and c in tb)
-    return min(rows, columns) > 1 and terms >= MANY and terms >= ENOUGH * batch
+    size, plan = dict(zip(ta + tb, a.shape + b.shape, strict=False)), _plan(ta, tb, wanted)
+    terms = math.prod(size.values())
+    if terms < MANY or terms < ENOUGH * _count(plan.batch, size):
+        return False
+    return min(_count(plan.rows, size), _count(plan.columns, size)) > 1
+
+
+class _Plan(NamedTuple):
+    """What a product of two arrays with named dimensions is as one of stacks of matrices."""
+
+    alone: tuple[tuple[int, ...], tuple[int, ...]]  # dimensions that only one operand has
+    turned: bool  # whether the second is the factor on the left
+    left: tuple[int, ...] | None  # the order of dimensions as batch, rows, inner; None: as it is
+    right: tuple[int, ...] | None  # as batch, inner, columns
+    batch: str
+    rows: str
+    inner: str
+    columns: str
+    last: tuple[int, ...] | None  # the order of the result's
+
+
+@functools.lru_cache(256)
+def _plan(ta: str, tb: str, wanted: str) -> _Plan:
+    alone = [
+        tuple(i for i, c in enumerate(term) if c not in other + wanted)
+        for term, other in ((ta, tb), (tb, ta))
+    ]
+    ta, tb = ("".join(c for c in term if c in o + wanted) for term, o in ((ta, tb), (tb, ta)))
+    turned = wanted[-1:] != "" and wanted[-1] not in tb
+    if turned:
+        ta, tb = tb, ta  # so that the result has its order in memory, too
+    batch = "".join(c for c in wanted if c in ta and c in tb)
+    inner = "".join(c for c in ta if c in tb and c not in wanted)
+    rows, columns = ("".join(c for c in wanted if c not in term) for term in (tb, ta))
+    orders = (
+        (ta, batch + rows + inner),
+        (tb, batch + inner + columns),
+        (batch + rows + columns, wanted),
+    )
+    left, right, last = (
+        None if term == order else tuple(term.index(c) for c in order) for term, order in orders
+    )
+    return _Plan((alone[0], alone[1]), turned, left, right, batch, rows, inner, columns, last)
+
+
+def _count(names: str, size: dict[str, int]) -> int:
+    return math.prod([size[c] for c in names])
 
 
 def as_matrices(a: Any, ta: str, b: Any, tb: str, wanted: str) -> Any:
     """A product of two arrays with named dimensions, as one batched product of matrices."""
-    alone_a = tuple(i for i, c in enumerate(ta) if c not in tb + wanted)
-    alone_b = tuple(i for i, c in enumerate(tb) if c not in ta + wanted)
-    if alone_a:
-        a, ta = np.sum(a, axis=alone_a), "".join(c for c in ta if c in tb + wanted)
-    if alone_b:
-        b, tb = np.sum(b, axis=alone_b), "".join(c for c in tb if c in ta + wanted)
-    if wanted[-1:] and wanted[-1] not in tb:
-        a, ta, b, tb = b, tb, a, ta  # so that the result has its order in memory, too
-    both = [c for c in ta if c in tb]
-    batch = [c for c in wanted if c in both]
-    inner = [c for c in both if c not in wanted]
-    rows, columns = [c for c in wanted if c not in tb], [c for c in wanted if c not in ta]
+    plan = _plan(ta, tb, wanted)
+    if plan.alone[0]:
+        a, ta = np.sum(a, axis=plan.alone[0]), "".join(c for c in ta if c in tb + wanted)
+    if plan.alone[1]:
+        b, tb = np.sum(b, axis=plan.alone[1]), "".join(c for c in tb if c in ta + wanted)
     size = dict(zip(tb, b.shape, strict=True))
     for c, n in zip(ta, a.shape, strict=True):
         size[c] = n if size.get(c, 1) == 1 else size[c]
-    count = lambda names: math.prod(size[c] for c in names)
     a, b = _grown(a, ta, size), _grown(b, tb, size)
-    lead = tuple(size[c] for c in batch)
-    x = np.transpose(a, [ta.index(c) for c in (*batch, *rows, *inner)])
-    y = np.transpose(b, [tb.index(c) for c in (*batch, *inner, *columns)])
-    out = matmul(
-        np.reshape(x, (*lead, count(rows), count(inner))),
-        np.reshape(y, (*lead, count(inner), count(columns))),
-    )
-    names = (*batch, *rows, *columns)
-    out = np.reshape(out, tuple(size[c] for c in names))
-    return np.transpose(out, [names.index(c) for c in wanted])
+    if plan.turned:
+        a, b = b, a
+    lead = tuple([size[c] for c in plan.batch])
+    rows, inner, columns = (_count(c, size) for c in (plan.rows, plan.inner, plan.columns))
+    x, y = _turned(a, plan.left), _turned(b, plan.right)
+    out = matmul(_shaped(x, (*lead, rows, inner)), _shaped(y, (*lead, inner, columns)))
+    out = _shaped(out, tuple([size[c] for c in (*plan.batch, *plan.rows, *plan.columns)]))
+    return _turned(out, plan.last)
+
+
+def _turned(x: Any, order: tuple[int, ...] | None) -> Any:
+    return x if order is None else np.transpose(x, order)
+
+
+def _shaped(x: Any, shape: tuple[int, ...]) -> Any:
+    return x if x.shape == shape else np.reshape(x, shape)
 
 
 def _grown(x: Any, term: str, size: dict[str, int]) -> Any:
     """Dimensions of size 1 repeated against larger ones of the same name."""
-    shape = tuple(size[c] for c in term)
-    return x if x.shape == shape else np.broadcast_to(x, shape)
+    return x if x.shape == (shape := tuple([size[c] for c in term])) else np.broadcast_to(x, shape)

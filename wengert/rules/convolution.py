@@ -667,12 +667,24 @@ def _bordered_in_memory(x: Any, before: Sizes, after: Sizes, mode: str) -> Any:
     sizes, inner = _around(x.shape, before, after)
     if math.prod(sizes[-n:]) <= _REMEMBERED:
         places = _places(spatial, before, after, mode)
-        return x.reshape(*lead, math.prod(spatial)).take(places, -1).reshape(sizes)
+        numbers = x.reshape(math.prod(lead), math.prod(spatial))
+        if not loopable(x):
+            return numbers.take(places, -1).reshape(sizes)
+        out = np.empty((len(numbers), len(places)), x.dtype)
+        _take_of_each(numbers, places, out)
+        return out.reshape(sizes)
     out = np.empty(sizes, x.dtype)
     out[inner] = x
     for to, source in _edges(x.shape, before, after, mode):
         out[to] = out[source]
     return out
+
+
+@exact_loops
+def _take_of_each(x, places, out):
+    for i in range(len(x)):
+        for j in range(len(places)):
+            out[i, j] = x[i, places[j]]
 
 
 _REMEMBERED = 1 << 14

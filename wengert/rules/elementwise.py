@@ -17,6 +17,7 @@ import numpy as np
 
 from wengert.dispatch import Function, primitive
 from wengert.rules.blocks import ENOUGH, EXACT, at_once
+from wengert.rules.loops import exact_loops
 from wengert.rules.rule import elementwise, general, linear, unbroadcast
 from wengert.rules.shapes import astype
 from wengert.rules.ways import INTO, QUICK, implemented, way
@@ -494,13 +495,23 @@ general(
 def clip(a: Any, a_min: Any = None, a_max: Any = None) -> Any:
     """np.clip; of floats in a plain array without the Python around it, or NumPy's maximum."""
     if type(a) is np.ndarray and a.dtype in EXACT:
-        return _clip_into(a, a_min, a_max)
+        return clip_into(a, a_min, a_max)
     return np.clip(a, a_min, a_max)
 
 
-def _clip_into(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
+def clip_into(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
     low, high = -math.inf if a_min is None else a_min, math.inf if a_max is None else a_max
+    numbers = type(low) in (int, float) and type(high) in (int, float)
+    if out is a and numbers and a.size >= ENOUGH and a.flags.c_contiguous and a.dtype in EXACT:
+        _clip_within(a.reshape(-1), float(low), float(high))
+        return a
     return clipped(a, low, high, out)
+
+
+@exact_loops
+def _clip_within(x, low, high):
+    for i in range(len(x)):
+        x[i] = min(max(x[i], x.dtype.type(low)), x.dtype.type(high))
 
 
 _umath = getattr(getattr(np, "_core", None), "umath", None)
@@ -533,7 +544,7 @@ def times(number: float, x: Any) -> Any:
     return x if number == 1 else number * x
 
 
-QUICK[np.clip], INTO[np.clip] = clip, _clip_into
+QUICK[np.clip], INTO[np.clip] = clip, clip_into
 
 
 def inside(a: Any, low: Any, high: Any) -> Any:

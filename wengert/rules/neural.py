@@ -15,7 +15,7 @@ import numpy as np
 from wengert.dispatch import ERRORS, QUIET, Function, as_array, primitive, quietly
 from wengert.errors import DtypeError
 from wengert.rules.blocks import ENOUGH, EXACT
-from wengert.rules.elementwise import FEW, ZERO, at_least, at_most, clip, clipped, masked, times
+from wengert.rules.elementwise import FEW, ZERO, at_least, at_most, clip, clip_into, masked, times
 from wengert.rules.indexing import put_along_axis
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops
 from wengert.rules.reductions import log_softmax, softmax
@@ -84,7 +84,7 @@ def relu(x: Any) -> Any:
     return at_least(x, ZERO.get(x.dtype, 0))
 
 
-INTO[relu] = lambda x, out: clipped(x, 0, math.inf, out)
+INTO[relu] = lambda x, out: clip_into(x, 0, None, out)
 
 
 @primitive

@@ -24,7 +24,7 @@ from wengert.rules.blocks import (
     sum_of_rows,
 )
 from wengert.rules.loops import loopable, loops
-from wengert.rules.reductions import each_variance
+from wengert.rules.reductions import conjugated, each_variance
 from wengert.rules.rule import general, linear, unbroadcast
 from wengert.rules.ways import implemented, way
 
@@ -250,6 +250,48 @@ def _through_groups(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -
 
 
 general(standardize, reverse={"x": _through}, forward={"x": _through}, name="NativeLayerNorm")
+
+# ---- by the root of the mean square alone ---------------------------------------------------
+
+
+@primitive
+@implemented
+def to_unit_square(x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    """x / sqrt(mean(x^2) + eps), with the mean over `axes`."""
+    return x * (1 / np.sqrt(np.mean(x * x, axis=axes, keepdims=True) + eps))
+
+
+@way(to_unit_square, lambda x, axes, eps: _trailing(x, axes))
+def _rows_to_unit_square(x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    return _each_to_unit_square(_rows(x, axes), _LAST, eps).reshape(x.shape)
+
+
+_each_to_unit_square = each_row(to_unit_square.body.formula)  # type: ignore[attr-defined]
+
+
+@implemented
+def _through_unit_square(g: Any, x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    r = 1 / np.sqrt(np.mean(x * x, axis=axes, keepdims=True) + eps)
+    y = x * r
+    return r * (g - y * np.mean(g * y, axis=axes, keepdims=True))
+
+
+@way(
+    _through_unit_square,
+    lambda g, x, axes, eps: _trailing(x, axes) and rows.fits(g, -1) and g.dtype is x.dtype,
+)
+def _rows_through_unit_square(g: Any, x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    return _each_through_unit_square(_rows(g, axes), _rows(x, axes), _LAST, eps).reshape(g.shape)
+
+
+_each_through_unit_square = each_row(_through_unit_square.formula, 2)  # type: ignore[attr-defined]
+
+general(
+    to_unit_square,
+    reverse={"x": lambda g, x, axes, eps: _through_unit_square(g, conjugated(x), axes, eps)},
+    forward={"x": _through_unit_square},
+    name="FusedRmsNorm",
+)
 
 # ---- scale and shift -----------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.dispatch import primitive
+from wengert.rules.blocks import ENOUGH
 from wengert.rules.half import cast, held
 from wengert.rules.indexing import add_at, getitem
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops
@@ -147,6 +148,45 @@ def _unrepeat(g: Any, shape: tuple[int, ...], repeats: Any, axis: int | None) ->
     rows = np.repeat(np.arange(shape[axis]), repeats)
     return add_at(g, (*(slice(None),) * axis, rows), shape)
 
+
+# ---- neighbours ----------------------------------------------------------------------------
+
+
+@primitive
+@implemented
+def difference(x: Any, axis: int) -> Any:
+    """Each element less the one before it along `axis`; of truth values, whether they differ."""
+    before = (slice(None),) * (axis % len(x.shape))
+    apart: Any = np.not_equal if x.dtype == bool else np.subtract
+    return apart(x[(*before, slice(1, None))], x[(*before, slice(None, -1))])
+
+
+@way(difference, lambda x, axis: loopable(x) and x.size >= ENOUGH)
+def _difference_by_loops(x: Any, axis: int) -> Any:
+    """NumPy begins anew for each row."""
+    outer, n, inner = as_lines(axis, x)[0].shape
+    shape = list(x.shape)
+    shape[axis] -= 1
+    out = np.empty(shape, x.dtype)
+    _subtract(x.reshape(outer, n * inner), out.reshape(outer, (n - 1) * inner), inner)
+    return out
+
+
+@loops
+def _subtract(x, out, step):
+    for i in range(len(out)):
+        for j in range(out.shape[1]):
+            out[i, j] = x[i, j + step] - x[i, j]
+
+
+def _undifference(g: Any, x_shape: tuple[int, ...], axis: int) -> Any:
+    shape = list(x_shape)
+    shape[axis] = min(shape[axis], 1)
+    edge = np.zeros_like(g, shape=shape)
+    return difference(np.concatenate([edge, np.negative(g), edge], axis), axis)
+
+
+linear(difference, _undifference, name="Sub", axes=("axis",))
 
 # ---- diagonals -----------------------------------------------------------------------------
 

@@ -36,6 +36,7 @@ from wengert.history import modes
 from wengert.rules import RULES
 from wengert.rules.elementwise import nan_to_num
 from wengert.rules.rule import Rule
+from wengert.rules.shapes import difference
 from wengert.rules.special import of_scipy
 from wengert.tensor import MEANINGS, NUMBERS, Array, Tensor, carries, settle, wrap
 
@@ -469,10 +470,8 @@ def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any =
     ]
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]
     a = np.concatenate(parts, axis=axis) if len(parts) > 1 else a
-    before = (slice(None),) * (axis % a.ndim)
-    apart: Any = np.not_equal if a.dtype == bool else np.subtract
     for _ in range(n):
-        a = apart(a[(*before, slice(1, None))], a[(*before, slice(None, -1))])
+        a = difference(a, axis)
     return a
 
 

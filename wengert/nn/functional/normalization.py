@@ -18,7 +18,6 @@ from wengert.nn.functional.shared import (
     apply,
     check_floats,
     check_positive,
-    mean,
     over,
     reshape,
     where,
@@ -193,7 +192,7 @@ def rms_norm(
     eps = float(dtypes.limits(input._array.dtype).eps) if eps is None else eps
     single = dtypes.is_half(input._array.dtype)  # the squares of which may overflow
     x = cast(input, dtypes.float32) if single else input
-    y = cast(x / apply(np.sqrt, mean(x * x, axes, True) + eps), input._array.dtype)
+    y = cast(apply(rules.to_unit_square, x, axes, eps), input._array.dtype)
     if weight is not None and weight._array.dtype.kind == input._array.dtype.kind:
         weight = cast(weight, input._array.dtype)
     return _scaled(y, weight, None)
