@@ -214,7 +214,8 @@ def run_store(op, value, done, buffers, kernel, row):
         assert s or n == 1, f"loop {k} writes one element many times"
     where = grid(access, done, extents)
     assert not where.size or (where.min() >= 0 and len(np.unique(where)) == where.size)
-    buffer[where] = np.broadcast_to(value, where.shape)
+    value = np.broadcast_to(value, where.shape)
+    buffer[where] = UFUNCS[op.combine](buffer[where], value) if op.onto else value
     return None
 
 

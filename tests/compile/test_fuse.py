@@ -410,6 +410,56 @@ def test_a_cache_is_written_in_place():
     assert result.arena == 0
 
 
+@pytest.mark.parametrize("combine, reduction", [(np.add, np.sum), (np.maximum, np.max)])
+@pytest.mark.parametrize("axes", [(0,), (0, 1), (1,)])
+@pytest.mark.parametrize("first", [True, False])
+def test_what_is_added_to_an_array_in_its_place_is_summed_there(combine, reduction, axes, first):
+    # The sum lay in memory by itself, and another kernel added it: of loops over blocks, each time.
+    b = Builder()
+    x, y = b.input(9, 16, 32), b.input(9, 16, 32)
+    total = b(reduction, b(np.multiply, x, y), axis=axes)
+    state = b.input(*total.shape)
+    args = (state, total) if first else (total, state)
+    b.program.updates[state] = b(combine, *args)
+    result = planned(b)
+    (step,) = result.steps
+    (store,) = operations(step, Store)
+    assert (store.onto, store.combine) == (True, combine.__name__)
+    assert result.arena == 0
+
+
+def test_what_is_summed_onto_an_array_that_others_read_leaves_that_as_it_was_for_them():
+    b = Builder()
+    x, state, other = b.input(60, 30), b.input(30), b.input(60, 30)
+    b.program.updates[state] = b(np.add, state, b.total(x, 0))
+    b.program.outputs = [b.total(b(np.multiply, x, state), 0), b(np.multiply, other, state)]
+    planned(b)
+
+
+def test_what_is_summed_onto_an_array_may_be_a_result_as_well():
+    b = Builder()
+    x, state = b.input(60, 30), b.input(30)
+    new = b.program.updates[state] = b(np.add, b.total(x, 0), state)
+    b.program.outputs = [b(np.exp, new), new, state]
+    planned(b)
+
+
+def test_a_sum_that_is_read_twice_is_not_summed_onto_an_array():
+    b = Builder()
+    x, state = b.input(60, 30), b.input(30)
+    total = b.total(x, 0)
+    b.program.updates[state] = b(np.add, state, total)
+    b.program.outputs = [total]
+    planned(b)
+
+
+def test_sums_onto_arrays_that_trade_places():
+    b = Builder()
+    x, y, z = b.input(30), b.input(30), b.input(60, 30)
+    b.program.updates = {x: y, y: b(np.add, y, b.total(z, 0))}
+    planned(b)
+
+
 # ---- memory --------------------------------------------------------------------------------
 
 

@@ -51,13 +51,14 @@ class Job(NamedTuple):
     """What a kernel is to compute: the targets, along these loops.
 
     `inner` are those within a row, None if nothing says; `work` tells along which the reductions
-    work.
+    work, `onto` whose results others combine with what is there (`Groups.onto`).
     """
 
     targets: list[Target]
     loops: tuple[Loop, ...]
     inner: tuple[Loop, ...] | None = None
     work: Mapping[Statement, Frame] = MappingProxyType({})
+    onto: Mapping[Statement, tuple[Statement, Value]] = MappingProxyType({})
 
 
 def build(job: Job, arrays: Arrays) -> Built:
@@ -80,7 +81,7 @@ class Emitter:
     """The terms of one kernel."""
 
     def __init__(self, job: Job, arrays: Arrays) -> None:
-        self.work = job.work
+        self.work, self.onto = job.work, job.onto
         self.arrays = arrays
         self.roles = arrays.roles
         self.loops = resolved(job.loops)
@@ -108,6 +109,9 @@ class Emitter:
         s = self.roles.made.get(target.value)
         if s is not None and self.arrays.located(target.value) is not None:
             s = None
+        onto = s in self.onto
+        if s is not None and onto:
+            s = self.onto[s][0]
         combine, over = "", frozenset[int]()
         if s is not None and self.roles.of[s] == "reduce" and not self._is_row(s):
             combine, over = REDUCTIONS[s.function], self._over(s)
@@ -122,7 +126,7 @@ class Emitter:
             old = self.draft.load(target.arrays[0], axes, term.dtype)
             term = self.draft.apply("add", (old, term), term.dtype)
         for array in target.arrays:
-            self.draft.store(term, array, places, combine, over)
+            self.draft.store(term, array, places, combine, over, onto)
 
     def _over(self, s: Statement) -> frozenset[int]:
         return frozenset(self.number[k] for k in summed_loops(s, self.work[s]))

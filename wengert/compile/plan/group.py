@@ -10,6 +10,9 @@ that made what it reads, and with those that read the same large value, wherever
 - every statement runs either for each element or once per row, so nothing is computed twice;
 - no step outside the group lies between two in it (`Order`).
 
+What only adds a sum to an array that it updates, as loops do with their state, is part of the sum,
+which then begins with what is there.
+
 Groups that write parts of one array which lie close to each other are merged in the same way.
 """
 
@@ -22,7 +25,8 @@ from wengert.compile.plan.fit import ROW, Shared, fit
 from wengert.compile.plan.groups import Group, Groups
 from wengert.compile.plan.loops import Frame, along, new_frame, resolved
 from wengert.compile.plan.reads import operand_frames, own_frames, trace
-from wengert.compile.plan.roles import SEARCHES, Roles, axes_of
+from wengert.compile.plan.roles import REDUCTIONS, SEARCHES, Roles, axes_of
+from wengert.compile.program.again import map_name
 from wengert.compile.program.bodies import bodies
 from wengert.compile.program.operations import check
 from wengert.compile.program.passes.copies import parts_within_lines
@@ -48,6 +52,8 @@ def group(roles: Roles, fuse: bool = True) -> Groups:
     grouping = _Grouping(roles, fuse)
     for s in roles.program.statements:
         grouping.add(s)
+    for s in roles.program.statements if fuse else ():
+        grouping.combine_onto(s)
     return grouping.groups
 
 
@@ -237,6 +243,27 @@ class _Grouping:
         a.fast = fitting.fast
         a.absorb(b)
         return a
+
+    def combine_onto(self, s: Statement) -> None:
+        """Have a reduction begin with what an array holds, where `s` updates that with its result."""
+        groups, state = self.groups, self.roles.updated_by(s)
+        if state is None:
+            return
+        (result,) = [v for v in s.args if v is not state]
+        r = self.roles.made.get(result)
+        alone = self.roles.uses[result] == [s] and result not in self.roles.program.results
+        if r is None or self.roles.of[r] != "reduce" or not alone:
+            return
+        a, b = groups.of[r].now, groups.of[s].now
+        alike = REDUCTIONS.get(r.function) == map_name(s.function)
+        within = set(groups.summed(r)) == set(resolved(a.inner or ()))
+        if a is b or not alike or within or len(b.statements) > 1 or state in a.reads:
+            return
+        if groups.order.merge(a.node, b.node):
+            frame = groups.frames[s.output] = groups.frames[result]
+            b.loops, b.reads = a.loops, {state: [frame]}
+            a.absorb(b)
+            groups.onto[s] = r, state
 
     def _near(self, a: Group, b: Group) -> bool:
         place = self.groups.order.place

@@ -71,7 +71,8 @@ class Groups:
     """The groups of a program, and the graph of steps in which they stand.
 
     `nodes` are the steps of the statements that stand alone; `frames` the loops along which values
-    are made, `work` those that reductions work along.
+    are made, `work` those that reductions work along. `onto` are statements that combine an array
+    with the result of a reduction: each with that, and with the array, which it updates.
     """
 
     def __init__(self, roles: Roles) -> None:
@@ -81,6 +82,7 @@ class Groups:
         self.nodes: dict[Statement, int] = {}
         self.frames: dict[Value, Frame] = {}
         self.work: dict[Statement, Frame] = {}
+        self.onto: dict[Statement, tuple[Statement, Value]] = {}
 
     def group_of(self, value: Value) -> Group | None:
         s = self.roles.made.get(value)

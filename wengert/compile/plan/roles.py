@@ -204,6 +204,14 @@ class Roles:
             value = s.args[0]
         return None if value in self.made and self.of[self.made[value]] == "source" else value
 
+    def updated_by(self, s: Statement) -> Value | None:
+        """The input that is updated with what a function makes of it and another array like it."""
+        if self.of[s] != "map" or len(set(s.inputs)) != 2 or len(s.args) != 2:
+            return None
+        if any((v.shape, v.dtype) != (s.output.shape, s.output.dtype) for v in s.inputs):
+            return None
+        return next((v for v in s.inputs if self.program.updates.get(v) is s.output), None)
+
     def can_write(self, value: Value, array: Strided) -> bool:
         """Whether what makes a value can write it to an array as that lies: loops write row after
         row, and products what the back end reads.

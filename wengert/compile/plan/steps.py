@@ -150,6 +150,7 @@ class _Writer:
             self._one_by_one(group)
             return
         for target in targets:
+            self._begin(target)
             self._stored(target.value, target.arrays)
         self._kernel(built, group.statements)
 
@@ -164,9 +165,19 @@ class _Writer:
             built = self._built(job)
         return built, job.targets
 
+    def _begin(self, target: Target) -> None:
+        """Put what a kernel only adds to, or the like, where it writes that."""
+        s = self.roles.made[target.value]
+        if s in self.groups.onto:
+            _, state = self.groups.onto[s]
+            before = self.arrays.located(state)
+            for array in target.arrays:
+                if before is None or array.buffer is not before.buffer:
+                    self._copy_to(state, array)
+
     def _job(self, group: Group, values: list[Value]) -> Job:
         targets = [Target(v, self.groups.frames[v], self.homes.of(v)) for v in values]
-        return Job(targets, group.loops, group.inner, self.groups.work)
+        return Job(targets, group.loops, group.inner, self.groups.work, self.groups.onto)
 
     def _one_by_one(self, group: Group) -> None:
         """A kernel for each statement: always possible."""

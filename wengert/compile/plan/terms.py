@@ -64,6 +64,7 @@ class Writing:
     combine: str = ""
     summed: frozenset[int] = frozenset()
     args: tuple[Term, ...] = ()
+    onto: bool = False
 
     @property
     def stage(self) -> int:
@@ -147,11 +148,12 @@ class Draft:
         axes: tuple[Any, ...],
         combine: str = "",
         over: frozenset[int] = frozenset(),
+        onto: bool = False,
     ) -> None:
         address, args = _address(array, axes)
         # What is written last at an element must stay, so the loops stay as they are.
         self.ordered |= bool(args)
-        self.writings.append(Writing(term, address, combine, over, args))
+        self.writings.append(Writing(term, address, combine, over, args, onto))
 
     def _term(
         self,
@@ -289,7 +291,8 @@ class _Cut:
         term = self.draft._term("reduce", w.combine, (w.term,), w.term.dtype, loops)
         left = w.summed - self.row
         left = left.intersection(self.loops)
-        return Writing(term, w.address, w.combine if left else "", left)
+        combine = w.combine if left or w.onto else ""
+        return Writing(term, w.address, combine, left, onto=w.onto)
 
     # ---- placing ----------------------------------------------------------------------------
 
@@ -356,8 +359,8 @@ class _Cut:
         access = self._access(w.address, args)
         self.touches[access.buffer].stores.append((self.stage, access, w.combine))
         self.written[access.buffer] = None
-        # A scatter adds onto what is there; a sum over loops begins anew.
-        onto = bool(w.combine) and not w.summed
+        # A scatter adds onto what is there; a sum over loops begins anew, if it is not told.
+        onto = w.onto or (bool(w.combine) and not w.summed)
         self._emit(Store(access, number, w.combine, onto))
 
     def _access(self, address: Address, args: tuple[int, ...]) -> Access:
