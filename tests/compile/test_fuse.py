@@ -410,7 +410,23 @@ def test_a_cache_is_written_in_place():
     assert result.arena == 0
 
 
-@pytest.mark.parametrize("combine, reduction", [(np.add, np.sum), (np.maximum, np.max)])
+def test_where_a_cast_makes_longer_numbers_its_readers_cast_what_is_short():
+    # The mask of a maximum lay in memory as floats, eight times as long as its truth values.
+    b = Builder()
+    x, y = b.input(64, 1000, dtype="f8"), b.input(64, 1, dtype="f8")
+    terms = b(np.subtract, y, b(np.multiply, x, 0.5))
+    highest = b(np.max, terms, axis=(0,), keepdims=True)
+    unordered = b(np.not_equal, terms, terms)
+    here = b(astype, b(np.bitwise_or, b(np.equal, terms, highest), unordered), np.dtype("f8"))
+    share = b(np.divide, here, b.total(here, 0, keepdims=True))
+    weights = b(np.exp, b(np.subtract, terms, highest))
+    b.program.outputs = [
+        b.total(b(np.multiply, share, b(np.divide, weights, b.total(weights, 0))), 1)
+    ]
+    assert planned(b).arena < 1.5 * x.nbytes
+
+
+@pytest.mark.parametrize(("combine", "reduction"), [(np.add, np.sum), (np.maximum, np.max)])
 @pytest.mark.parametrize("axes", [(0,), (0, 1), (1,)])
 @pytest.mark.parametrize("first", [True, False])
 def test_what_is_added_to_an_array_in_its_place_is_summed_there(combine, reduction, axes, first):

@@ -245,7 +245,7 @@ class _Grouping:
         return a
 
     def combine_onto(self, s: Statement) -> None:
-        """Have a reduction begin with what an array holds, where `s` updates that with its result."""
+        """Have a reduction begin with what an array holds, which `s` updates with its result."""
         groups, state = self.groups, self.roles.updated_by(s)
         if state is None:
             return

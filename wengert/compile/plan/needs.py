@@ -11,6 +11,7 @@ from wengert.compile.plan.groups import Group, Groups
 from wengert.compile.plan.loops import resolved
 from wengert.compile.plan.roles import operands
 from wengert.compile.program.again import CHEAP, map_name
+from wengert.compile.program.operations import astype
 from wengert.compile.program.program import Statement, Value, values_in
 
 DEPTH, DEEP = 4, 8
@@ -80,8 +81,13 @@ class Needs:
         # What is joined with others of its group is computed where it belongs, in one kernel.
         forced = forced or (value in self.side_by_side and readers <= self.joins)
         if forced or (readers and (again is None or not self._pays(value, *again, readers))):
-            self.stored.add(value)
-            return
+            narrow = None if forced else self._cast_of(s)
+            if narrow is None:
+                self.stored.add(value)
+                return
+            self.stored.add(narrow)
+            self.again.pop(narrow, None)
+            again = 1, {narrow: narrow.nbytes}
         if again is None:
             return
         self.again[value] = again
@@ -114,6 +120,14 @@ class Needs:
             else:
                 return None
         return (count, leaves) if count <= DEEP else None
+
+    def _cast_of(self, s: Statement) -> Value | None:
+        """What a cast makes longer numbers of, which may lie in memory instead of these."""
+        x = s.args[0] if s.function is astype else None
+        if type(x) is not Value or x.nbytes >= s.output.nbytes:
+            return None
+        maker = self.made_in_groups.get(self.roles.made.get(x))  # type: ignore[arg-type]
+        return x if maker is not None and maker.now is self.made_in_groups[s].now else None
 
     def _may_lie(self, value: Value) -> bool:
         """Whether what a group makes lies in memory, or may do so for those who compute of it."""

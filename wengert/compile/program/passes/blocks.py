@@ -37,7 +37,7 @@ from wengert.compile.program.program import Program, Statement, Value
 
 LARGE = 1 << 22
 """Bytes of an array that no near cache holds."""
-BLOCK = 1 << 18
+BLOCK = 1 << 17
 """Bytes of a block of the largest array that lies in memory meanwhile: it stays in a near cache."""
 OF_PRODUCTS = 1 << 20
 """That many where matrices are multiplied, which takes long for few rows."""
