@@ -336,3 +336,18 @@ def test_a_place_that_is_taken_alone_has_memory_of_its_own():
         assert f(x).item() == 5
         assert wg.compile(f)(x).item() == 5
         assert x.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_many_elements_where_a_mask_holds_are_those_that_numpy_takes(share, dtype):
+    rng = np.random.default_rng(0)
+    x, mask = rng.integers(0, 99, (80, 90)).astype(dtype), rng.random((80, 90)) < share
+    new = rng.integers(0, 99, int(mask.sum())).astype(dtype)
+    expected = x.copy()
+    expected[mask] = new
+    tensor, places = wg.tensor(x), wg.tensor(mask)
+    np.testing.assert_array_equal(tensor[places], x[mask])
+    np.testing.assert_array_equal(tensor.masked_scatter(places, wg.tensor(new)), expected)
+    np.testing.assert_array_equal(places.nonzero(), np.argwhere(mask))
+    np.testing.assert_array_equal((tensor * places).nonzero(), np.argwhere(x * mask))

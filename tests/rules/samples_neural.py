@@ -68,7 +68,10 @@ ACTIVATIONS: dict[Any, list[Call]] = {
         {"x": between_integers(3, 3), "low": -1.0, "high": 1.0},
         {"x": between_integers(3), "low": -2.0, "high": 0.0},
     ],
-    neural.huber: [{"d": between_integers(3, 3), "bound": 1.0}],
+    neural.huber: [
+        {"a": between_integers(3, 3), "b": fixed(np.zeros((3, 3))), "bound": 1.0},
+        {"a": fixed(np.linspace(-3.2, 2.9, 9).reshape(3, 3)), "b": fixed(np.ones(3)), "bound": 1.0},
+    ],
     neural.hardtanh_pull: [
         {"g": normal(3, 3), "at": between_integers(3, 3), "low": -1.0, "high": 1.0}
     ],

@@ -447,7 +447,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Tensor:
         place = np.clip(np.cumsum(mask) - 1, 0, source.numel() - 1)
         drawn = source.reshape(-1)[constant(place)].reshape(mask.shape)
         return _where(constant(mask), cast(drawn, input.dtype), input)
-    n = int(mask.sum())
+    n = int(np.count_nonzero(mask))
     if source.numel() < n:
         raise RuntimeError(
             "masked_scatter: expected self and source to have as many elements as the mask "
@@ -462,7 +462,8 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Tensor:
     if as_tuple:
         each: Any = tuple(constant(i) for i in np.nonzero(np.atleast_1d(input._array)))
         return each
-    return constant(np.argwhere(input._array))
+    x = input._array
+    return constant(rules.places_of(x if x.dtype == bool else x != 0))
 
 
 def argwhere(input: Any) -> Tensor:

@@ -13,13 +13,18 @@ from wengert.rules.loops import as_lines, exact_loops, loopable, loops
 from wengert.rules.rule import general, linear, transposed, unbroadcast
 from wengert.rules.ways import implemented, way
 
+_FEW, _MANY = 1 << 11, 1 << 12
+
 
 @primitive
 def getitem(x: Any, index: Any) -> Any:
     """`x[index]`; a view for basic indices, a zero-dimensional one for a single element."""
     if isinstance(x, np.ndarray):
         try:
-            result = _behind_whole(x, index) if type(index) is tuple else x[index]
+            if type(index) is tuple:
+                result = _behind_whole(x, index)
+            else:
+                result = _where_true(x, index) if _is_mask(index) else x[index]
         except IndexError as error:
             raise of_tensors(error, x.shape) from None
         if isinstance(result, np.ndarray):
@@ -40,6 +45,43 @@ def _behind_whole(x: Any, index: tuple[Any, ...]) -> Any:
     if places and before and all(map(_is_whole, before)):
         return x.take(last, len(before))
     return x[index]
+
+
+def _where_true(x: Any, mask: Any) -> Any:
+    """`x[mask]`; of many NumPy takes a branch for each, half of which a processor mispredicts."""
+    if not (type(x) is np.ndarray and x.shape == mask.shape and loopable(x) and x.size >= _MANY):
+        return x[mask]
+    out = np.empty(np.count_nonzero(mask), x.dtype)
+    _keep_true(x.reshape(-1), mask.reshape(-1), out)
+    return out
+
+
+@exact_loops
+def _keep_true(x, mask, out):
+    k = 0
+    for i in range(len(x)):
+        if k < len(out):
+            out[k] = x[i]
+            k += 1 if mask[i] else 0
+
+
+def places_of(mask: Any) -> Any:
+    """np.argwhere(mask)."""
+    if type(mask) is not np.ndarray or mask.ndim != 2 or mask.size < _MANY:
+        return np.argwhere(mask)
+    out = np.empty((np.count_nonzero(mask), 2), np.int64)
+    _note_true(mask, out)
+    return out
+
+
+@exact_loops
+def _note_true(mask, out):
+    k = 0
+    for i in range(len(mask)):
+        for j in range(mask.shape[1]):
+            if k < len(out):
+                out[k, 0], out[k, 1] = i, j
+                k += 1 if mask[i, j] else 0
 
 
 def is_basic(index: Any) -> bool:
@@ -149,7 +191,10 @@ def put(x: Any, index: Any, value: Any) -> Any:
     """A copy of `x` with `x[index] = value`."""
     out = np.copy(x)
     try:
-        out[index] = value
+        if _is_mask(index) and _fits_mask(out, index, value):
+            _fill_true(out.reshape(-1), index.reshape(-1), value)
+        else:
+            out[index] = value
     except IndexError as error:
         raise of_tensors(error, x.shape) from None
     return out
@@ -186,6 +231,22 @@ linear(
     name="IndexPut",
     constants=("index",),
 )
+
+
+def _fits_mask(x: Any, mask: Any, value: Any) -> bool:
+    """Whether these are a number for each element of many where the mask holds."""
+    if not (type(value) is np.ndarray and value.ndim == 1 and x.size >= _MANY):
+        return False
+    fits = loopable(x, value) and x.flags.c_contiguous and x.shape == mask.shape
+    return fits and 0 < len(value) == np.count_nonzero(mask)
+
+
+@exact_loops
+def _fill_true(x, mask, value):
+    k = 0
+    for i in range(len(x)):
+        x[i] = value[min(k, len(value) - 1)] if mask[i] else x[i]
+        k += 1 if mask[i] else 0
 
 
 def of_tensors(error: IndexError, shape: tuple[int, ...]) -> IndexError:
@@ -510,9 +571,6 @@ def add_rows(g: Any, index: Any, x_shape: Any) -> Any:
     columns = math.prod(x_shape[1:])
     places = _from_start(index.reshape(-1), x_shape, 0)[:, None] * columns + np.arange(columns)
     return _added(g, places, x_shape)
-
-
-_FEW, _MANY = 1 << 11, 1 << 12
 
 
 @way(add_rows, lambda g, index, x_shape: loopable(g))

@@ -389,17 +389,25 @@ elementwise(hardtanh_pull, hardtanh_pull, _flat, name="HardtanhBackward")
 
 
 @primitive
-@in_single
-def huber(d: Any, bound: float) -> Any:
-    """d^2 / 2 where |d| <= bound, and a line from there on; it is never the difference of squares,
-    of which an infinite one would make a NaN.
+def huber(a: Any, b: Any, bound: float) -> Any:
+    """d^2 / 2 where |d| <= bound, and a line from there on, of d = a - b; it is never the
+    difference of squares, of which an infinite one would make a NaN.
     """
+    return _huber(a - b, bound)
+
+
+@in_single
+def _huber(d: Any, bound: float) -> Any:
     size = np.absolute(d)
     near = at_most(size, bound)
     return near * (size - 0.5 * near)
 
 
-elementwise(huber, lambda t, d, bound: t * hardtanh(d, -bound, bound))
+elementwise(
+    huber,
+    lambda t, a, b, bound: t * hardtanh(a - b, -bound, bound),
+    lambda t, a, b, bound: -t * hardtanh(a - b, -bound, bound),
+)
 
 
 @primitive

@@ -104,9 +104,10 @@ def smooth_l1_loss(
     input, target = matched(input, target, "smooth_l1_loss", "c")
     if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    away = input - target
-    loss = apply(neural.huber, away, float(beta)) / beta if beta else abs(away)
-    return reduced(loss, reduction)
+    if not beta:
+        return reduced(abs(input - target), reduction)
+    loss = apply(neural.huber, input, target, float(beta))
+    return reduced(loss if beta == 1 else loss / beta, reduction)
 
 
 @of_tensors(1)
@@ -123,7 +124,7 @@ def huber_loss(
     input, target = matched(input, target, "huber_loss", "c")
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    loss = cast(apply(neural.huber, input - target, float(delta)), input._array.dtype)
+    loss = cast(apply(neural.huber, input, target, float(delta)), input._array.dtype)
     return _weighted(loss, weight, reduction)
 
 
