@@ -10,16 +10,8 @@ import numpy as _np
 
 import wengert.functions.random
 from wengert.functions import results as _results
+from wengert.functions.results import _Number as _Number, _TensorLike as _TensorLike, _Out as _Out, _Index as _Index, _Dtype as _Dtype, _Ints as _Ints
 from wengert.tensor import Size as _Size, Tensor as _Tensor
-
-_Number: typing.TypeAlias = builtins.complex | _np.number[_Any] | _np.bool
-_TensorLike: typing.TypeAlias = (
-    _Tensor | _np.ndarray[_Any, _Any] | _Number | builtins.list[_Any] | builtins.tuple[_Any, ...]
-)
-_Out: typing.TypeAlias = _Tensor | builtins.tuple[_Tensor, ...]
-_Index: typing.TypeAlias = builtins.slice | types.EllipsisType | _TensorLike | None
-_Dtype: typing.TypeAlias = _np.dtype[_Any] | builtins.type[_Any] | builtins.str
-_Ints: typing.TypeAlias = builtins.int | _Tensor | _Sequence[builtins.int | _Tensor]
 
 from math import e as e
 from math import inf as inf
@@ -438,22 +430,18 @@ from wengert.functions.limits import set_num_threads as set_num_threads
 def typename(obj: _Any) -> builtins.str:
     """The name of an object's type; of a tensor, that of its legacy type."""
 from wengert.functions.limits import use_deterministic_algorithms as use_deterministic_algorithms
-def det(A: _TensorLike, *, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
-    """The determinant. Its derivative, det(A) A^-H, is right at singular matrices too."""
+from wengert.linalg import det as det
 def inverse(A: _TensorLike, *, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
     """The inverse of a square matrix; `LinAlgError` if it has none."""
 def logdet(input: _TensorLike) -> _Tensor:
     """log(det A): NaN of a negative determinant, minus infinity of 0."""
-def matrix_exp(A: _TensorLike, *, input: _TensorLike = ...) -> _Tensor:
-    """exp(A) = 1 + A + A^2/2 + ..., by scaling and squaring (Al-Mohy and Higham, 2009)."""
-def matrix_power(A: _TensorLike, n: builtins.int, *, out: _Out | None = None, input: _TensorLike = ...) -> _Tensor:
-    """The n-th power of square matrices, by repeated squaring; of the inverse if n is negative."""
+from wengert.linalg import matrix_exp as matrix_exp
+from wengert.linalg import matrix_power as matrix_power
 def norm_except_dim(v: _Any, pow: builtins.int = 2, dim: builtins.int = 0) -> _Tensor:
     """The norm of each slice along `dim`, with that dimension kept; of all elements if it is -1."""
 def pinverse(input: _TensorLike, rcond: builtins.float = ...) -> _Tensor:
     """`linalg.pinv`, under its older signature."""
-def slogdet(A: _TensorLike, *, out: _Out | None = None, input: _TensorLike = ...) -> _results.slogdet_result:
-    """The sign (for complex matrices the phase) of the determinant, and log|det A|."""
+from wengert.linalg import slogdet as slogdet
 def abs(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The absolute value; of complex numbers, the modulus."""
 def absolute(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
@@ -504,8 +492,7 @@ def ldexp(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) ->
     """input * 2**other."""
 def lerp(input: _TensorLike, end: _Any, weight: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """input + weight * (end - input)."""
-def log_softmax(input: _TensorLike, dim: builtins.int | None = None, dtype: _Dtype | None = None, *, out: _Out | None = None, axis: builtins.int | None = ...) -> _Tensor:
-    """x - log(sum(exp(x))) along `dim`."""
+from wengert.pytorch.special import log_softmax as log_softmax
 def logaddexp(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """log(exp(a) + exp(b)), without overflow; of complex numbers the principal value."""
 def logaddexp2(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
@@ -528,8 +515,7 @@ def resolve_conj(input: _TensorLike) -> _Tensor:
     """The tensor itself: conjugation is never postponed."""
 def resolve_neg(input: _TensorLike) -> _Tensor:
     """The tensor itself: conjugation is never postponed."""
-def round(input: _TensorLike, *, decimals: builtins.int = 0, out: _Out | None = None) -> _Tensor:
-    """Rounded to the nearest, halves to even; `decimals` digits after the point."""
+from wengert.pytorch.special import round as round
 def rsqrt(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """1 / sqrt(x)."""
 def rsub(input: _TensorLike, other: _TensorLike, *, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
@@ -538,8 +524,7 @@ def sgn(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """sign(x); for complex numbers z / |z|, and 0 at 0."""
 def sign(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """-1, 0 or 1."""
-def softmax(input: _TensorLike, dim: builtins.int | None = None, dtype: _Dtype | None = None, *, out: _Out | None = None, axis: builtins.int | None = ...) -> _Tensor:
-    """exp(x) / sum(exp(x)) along `dim`."""
+from wengert.pytorch.special import softmax as softmax
 def square(input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """x squared; of truth values, as integers."""
 def sub(input: _TensorLike, other: _TensorLike, *, alpha: builtins.complex = 1, out: _Out | None = None) -> _Tensor:
@@ -577,8 +562,7 @@ def inner(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) ->
     """Sums of products along the last dimensions."""
 def kron(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The Kronecker product: each element of one times all of the other."""
-def matmul(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
-    """The product of matrices and vectors; leading dimensions are batches, broadcast."""
+from wengert.linalg import matmul as matmul
 def mm(input: _TensorLike, mat2: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The product of two matrices."""
 def mv(input: _TensorLike, vec: _TensorLike, *, out: _Out | None = None) -> _Tensor:
@@ -660,8 +644,7 @@ def frobenius_norm(input: _TensorLike, dim: builtins.int | _Sequence[builtins.in
     """The Euclidean norm of the elements, over all or some dimensions."""
 def logcumsumexp(input: _TensorLike, dim: builtins.int, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """log of the running sums of exp(x) along `dim`, without overflow."""
-def logsumexp(input: _TensorLike, dim: builtins.int | _Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: _Out | None = None, axis: builtins.int | _Sequence[builtins.int] | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
-    """log(sum(exp(x))) over some dimensions, without overflow."""
+from wengert.pytorch.special import logsumexp as logsumexp
 @typing.overload
 def max(input: _TensorLike, dim: _Tensor | None = None, keepdim: builtins.bool = False, *, out: _Out | None = None, other: _TensorLike | None = None, axis: _Ints | None = ..., keepdims: builtins.bool = ...) -> _Tensor:
     """The largest element; with `dim` the largest along it and where; of two the larger."""
@@ -850,14 +833,11 @@ def igamma(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -
     """The regularised lower incomplete gamma function: 1/Gamma(a) int_0^x s^(a-1) e^-s ds."""
 def igammac(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
     """The regularised upper incomplete gamma function, 1 - gammainc(a, x); differentiable by both."""
-def logit(input: _TensorLike, eps: builtins.float | None = None, *, out: _Out | None = None) -> _Tensor:
-    """log(x / (1 - x)), the inverse of sigmoid; `eps` keeps x within [eps, 1 - eps]."""
+from wengert.pytorch.special import logit as logit
 def mvlgamma(input: _TensorLike, p: builtins.int, *, out: _Out | None = None) -> _Tensor:
     """The multivariate log-gamma function of dimension p."""
-def polygamma(n: builtins.int, input: _TensorLike, *, out: _Out | None = None) -> _Tensor:
-    """The n-th derivative of digamma: (-1)^(n+1) n! zeta(n+1, x)."""
-def xlogy(input: _TensorLike, other: _TensorLike, *, out: _Out | None = None) -> _Tensor:
-    """x log(y), and 0 where x is 0 (NaN where y is NaN)."""
+from wengert.pytorch.special import polygamma as polygamma
+from wengert.pytorch.special import xlogy as xlogy
 def bincount(input: _TensorLike, weights: _TensorLike | None = None, minlength: builtins.int = 0) -> _Tensor:
     """How often each number 0, 1, 2, ... occurs, or the sums of the weights of its places."""
 def corrcoef(input: _TensorLike) -> _Tensor:
@@ -936,80 +916,44 @@ from wengert.explain.source import source as source
 from wengert.functions import array_api as array_api
 from wengert.nn.containers import ModuleDict as ModuleDict
 from wengert.nn.containers import ParameterDict as ParameterDict
-def adaptive_avg_pool1d(input: _Tensor, output_size: _Ints) -> _Tensor:
-    """Means over as many bins of (N, C, L) as asked for."""
-def alpha_dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = False, inplace: builtins.bool = False, *, train: builtins.bool = ...) -> _Tensor:
-    """Dropout that keeps mean and variance behind a selu (Klambauer et al., 2017)."""
-def avg_pool1d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> _Tensor:
-    """The mean of each window of (N, C, L)."""
-def bilinear(input1: _Tensor, input2: _Tensor, weight: _Tensor, bias: _Tensor | None = None) -> _Tensor:
-    """y_k = x1 W_k x2 + b_k."""
-def celu(input: _Tensor, alpha: builtins.float = ..., inplace: builtins.bool = False) -> _Tensor:
-    """max(x, 0) + min(0, alpha (exp(x/alpha) - 1))."""
-def celu_(input: _Tensor, alpha: builtins.float = ...) -> _Tensor:
-    """`celu`, written into the input."""
-def channel_shuffle(input: _Tensor, groups: builtins.int) -> _Tensor:
-    """Channels of `groups` groups, dealt out in turn."""
-def conv1d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> _Tensor:
-    """Cross-correlation of (N, C, L) or (C, L) with weight (O, C/groups, *kernel)."""
-def conv2d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> _Tensor:
-    """Cross-correlation of (N, C, H, W) or (C, H, W) with weight (O, C/groups, *kernel)."""
-def conv3d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> _Tensor:
-    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W) with weight (O, C/groups, *kernel)."""
-def conv_tbc(input: _Tensor, weight: _Tensor, bias: _Tensor, pad: builtins.int = 0) -> _Tensor:
-    """A convolution along time: input (T, N, C), weight (K, C, C_out)."""
-def conv_transpose1d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Any = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> _Tensor:
-    """The transpose of `conv1d` as a linear map, for weight (C, O/groups, *kernel)."""
-def conv_transpose2d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Any = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> _Tensor:
-    """The transpose of `conv2d` as a linear map, for weight (C, O/groups, *kernel)."""
-def conv_transpose3d(input: _Tensor, weight: _Tensor, bias: _Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Any = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> _Tensor:
-    """The transpose of `conv3d` as a linear map, for weight (C, O/groups, *kernel)."""
-def cosine_similarity(x1: _Tensor, x2: _Tensor, dim: builtins.int = 1, eps: builtins.float = ...) -> _Tensor:
-    """x1 . x2 / (max(|x1|, eps) max(|x2|, eps)) along `dim`."""
-def dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = True, inplace: builtins.bool = False, *, train: builtins.bool = ...) -> _Tensor:
-    """Each element set to 0 with probability `p`, the others divided by 1 - p."""
-def feature_alpha_dropout(input: _Tensor, p: builtins.float = ..., training: builtins.bool = False, inplace: builtins.bool = False, *, train: builtins.bool = ...) -> _Tensor:
-    """`alpha_dropout` of whole channels."""
-def group_norm(input: _Tensor, num_groups: builtins.int, weight: _Tensor | None = None, bias: _Tensor | None = None, eps: builtins.float = ...) -> _Tensor:
-    """Normalization of each group of channels of each sample."""
-def hardshrink(input: _Tensor, lambd: builtins.float = ..., *, out: _Out | None = None) -> _Tensor:
-    """x where |x| > lambd, else 0."""
-def layer_norm(input: _Tensor, normalized_shape: _Any, weight: _Tensor | None = None, bias: _Tensor | None = None, eps: builtins.float = ...) -> _Tensor:
-    """(x - mean) / sqrt(var + eps) over the last dimensions, then weight and bias."""
-def max_pool1d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> _Tensor:
-    """The largest number in each window of (N, C, L)."""
-def max_pool2d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> _Tensor:
-    """The largest number in each window of (N, C, H, W)."""
-def max_pool3d(input: _Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> _Tensor:
-    """The largest number in each window of (N, C, D, H, W)."""
-def pairwise_distance(x1: _Tensor, x2: _Tensor, p: builtins.float = ..., eps: builtins.float = ..., keepdim: builtins.bool = False) -> _Tensor:
-    """The p-norm of x1 - x2 + eps along the last dimension."""
-def pdist(input: _Tensor, p: builtins.float = ...) -> _Tensor:
-    """The p-norm distance of every pair of rows, in the order (0,1), (0,2), ..., (1,2), ..."""
-def pixel_shuffle(input: _Tensor, upscale_factor: builtins.int) -> _Tensor:
-    """(*, C r^2, H, W) to (*, C, H r, W r)."""
-def pixel_unshuffle(input: _Tensor, downscale_factor: builtins.int) -> _Tensor:
-    """(*, C, H r, W r) to (*, C r^2, H, W)."""
-def prelu(input: _Tensor, weight: _Tensor) -> _Tensor:
-    """x where x > 0, else weight * x: one weight, or one for each channel (dimension 1)."""
-def rms_norm(input: _Tensor, normalized_shape: _Any, weight: _Tensor | None = None, eps: builtins.float | None = None) -> _Tensor:
-    """x / sqrt(mean(x^2) + eps) over the last dimensions, then weight."""
-def rrelu(input: _Tensor, lower: builtins.float = ..., upper: builtins.float = ..., training: builtins.bool = False, inplace: builtins.bool = False) -> _Tensor:
-    """A leaky relu whose slope is random in training, and the middle of its range otherwise."""
-def rrelu_(input: _Tensor, lower: builtins.float = ..., upper: builtins.float = ..., training: builtins.bool = False) -> _Tensor:
-    """`rrelu`, written into the input."""
-def selu(input: _Tensor, inplace: builtins.bool = False) -> _Tensor:
-    """A scaled elu that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
-def selu_(input: _Tensor) -> _Tensor:
-    """`selu`, written into the input."""
-def threshold(input: _Tensor, threshold: builtins.float, value: builtins.float, inplace: builtins.bool = False) -> _Tensor:
-    """x where x > threshold, else `value`."""
-def threshold_(input: _Tensor, threshold: builtins.float, value: builtins.float) -> _Tensor:
-    """`threshold`, written into the input."""
+from wengert.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
+from wengert.nn.functional import alpha_dropout as alpha_dropout
+from wengert.nn.functional import avg_pool1d as avg_pool1d
+from wengert.nn.functional import bilinear as bilinear
+from wengert.nn.functional import celu as celu
+from wengert.nn.functional import celu_ as celu_
+from wengert.nn.functional import channel_shuffle as channel_shuffle
+from wengert.nn.functional import conv1d as conv1d
+from wengert.nn.functional import conv2d as conv2d
+from wengert.nn.functional import conv3d as conv3d
+from wengert.nn.functional import conv_tbc as conv_tbc
+from wengert.nn.functional import conv_transpose1d as conv_transpose1d
+from wengert.nn.functional import conv_transpose2d as conv_transpose2d
+from wengert.nn.functional import conv_transpose3d as conv_transpose3d
+from wengert.nn.functional import cosine_similarity as cosine_similarity
+from wengert.nn.functional import dropout as dropout
+from wengert.nn.functional import feature_alpha_dropout as feature_alpha_dropout
+from wengert.nn.functional import group_norm as group_norm
+from wengert.nn.functional import hardshrink as hardshrink
+from wengert.nn.functional import layer_norm as layer_norm
+from wengert.nn.functional import max_pool1d as max_pool1d
+from wengert.nn.functional import max_pool2d as max_pool2d
+from wengert.nn.functional import max_pool3d as max_pool3d
+from wengert.nn.functional import pairwise_distance as pairwise_distance
+from wengert.nn.functional import pdist as pdist
+from wengert.nn.functional import pixel_shuffle as pixel_shuffle
+from wengert.nn.functional import pixel_unshuffle as pixel_unshuffle
+from wengert.nn.functional import prelu as prelu
+from wengert.nn.functional import rms_norm as rms_norm
+from wengert.nn.functional import rrelu as rrelu
+from wengert.nn.functional import rrelu_ as rrelu_
+from wengert.nn.functional import selu as selu
+from wengert.nn.functional import selu_ as selu_
+from wengert.nn.functional import threshold as threshold
+from wengert.nn.functional import threshold_ as threshold_
 def constant_pad_nd(input: _Tensor, pad: _Any, value: builtins.complex = 0) -> _Tensor:
     """A border of one value around the last dimensions: `pad` with mode="constant"."""
-def native_channel_shuffle(input: _Tensor, groups: builtins.int) -> _Tensor:
-    """Channels of `groups` groups, dealt out in turn."""
+from wengert.nn.functional import native_channel_shuffle as native_channel_shuffle
 from wengert.pytorch import accelerator as accelerator
 from wengert.pytorch import amp as amp
 from wengert.pytorch import as_torch as as_torch
@@ -1036,13 +980,10 @@ from wengert.pytorch.native import adaptive_max_pool1d as adaptive_max_pool1d
 from wengert.pytorch.native import affine_grid_generator as affine_grid_generator
 from wengert.pytorch.native import alpha_dropout_ as alpha_dropout_
 from wengert.pytorch.native import batch_norm as batch_norm
-def binary_cross_entropy_with_logits(input: _Tensor, target: _Tensor, weight: _Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', pos_weight: _Tensor | None = None) -> _Tensor:
-    """Binary cross entropy of sigmoid(input), without overflow; `pos_weight` weighs target 1."""
+from wengert.nn.functional import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from wengert.pytorch.native import convolution as convolution
-def cosine_embedding_loss(input1: _Tensor, input2: _Tensor, target: _Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> _Tensor:
-    """1 - cos(x1, x2) where t = 1, max(0, cos(x1, x2) - margin) where t = -1."""
-def ctc_loss(log_probs: _Tensor, targets: _Tensor, input_lengths: _Any, target_lengths: _Any, blank: builtins.int = 0, reduction: builtins.str = 'mean', zero_infinity: builtins.bool = False) -> _Tensor:
-    """-log of the probability that the inputs spell the targets, over all alignments."""
+from wengert.nn.functional import cosine_embedding_loss as cosine_embedding_loss
+from wengert.nn.functional import ctc_loss as ctc_loss
 from wengert.pytorch.native import dropout_ as dropout_
 from wengert.pytorch.native import embedding as embedding
 from wengert.pytorch.native import feature_alpha_dropout_ as feature_alpha_dropout_
@@ -1052,28 +993,23 @@ from wengert.pytorch.native import grid_sampler_2d as grid_sampler_2d
 from wengert.pytorch.native import grid_sampler_3d as grid_sampler_3d
 from wengert.pytorch.native import gru as gru
 from wengert.pytorch.native import gru_cell as gru_cell
-def hinge_embedding_loss(input: _Tensor, target: _Tensor, margin: builtins.float = ..., size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> _Tensor:
-    """x where t = 1, max(0, margin - x) where t = -1."""
+from wengert.nn.functional import hinge_embedding_loss as hinge_embedding_loss
 from wengert.pytorch.native import instance_norm as instance_norm
-def kl_div(input: _Tensor, target: _Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', log_target: builtins.bool = False) -> _Tensor:
-    """target (log target - input): the input holds log probabilities."""
+from wengert.nn.functional import kl_div as kl_div
 from wengert.pytorch.native import lstm as lstm
 from wengert.pytorch.native import lstm_cell as lstm_cell
-def margin_ranking_loss(input1: _Tensor, input2: _Tensor, target: _Tensor, margin: builtins.float = 0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> _Tensor:
-    """max(0, -t (x1 - x2) + margin)."""
+from wengert.nn.functional import margin_ranking_loss as margin_ranking_loss
 from wengert.pytorch.native import max_pool1d_with_indices as max_pool1d_with_indices
 from wengert.pytorch.native import native_batch_norm as native_batch_norm
 from wengert.pytorch.native import native_group_norm as native_group_norm
 from wengert.pytorch.native import native_layer_norm as native_layer_norm
-def poisson_nll_loss(input: _Tensor, target: _Tensor, log_input: builtins.bool = True, full: builtins.bool = False, size_average: builtins.bool | None = None, eps: builtins.float = ..., reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> _Tensor:
-    """exp(x) - target x, or x - target log(x + eps); `full` adds Stirling's term."""
+from wengert.nn.functional import poisson_nll_loss as poisson_nll_loss
 from wengert.pytorch.native import rnn_relu as rnn_relu
 from wengert.pytorch.native import rnn_relu_cell as rnn_relu_cell
 from wengert.pytorch.native import rnn_tanh as rnn_tanh
 from wengert.pytorch.native import rnn_tanh_cell as rnn_tanh_cell
 from wengert.pytorch.native import set_anomaly_enabled as set_anomaly_enabled
-def triplet_margin_loss(anchor: _Tensor, positive: _Tensor, negative: _Tensor, margin: builtins.float = ..., p: builtins.float = 2, eps: builtins.float = ..., swap: builtins.bool = False, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> _Tensor:
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin)."""
+from wengert.nn.functional import triplet_margin_loss as triplet_margin_loss
 from wengert.pytorch.overrides import DisableTorchFunction as DisableTorchFunction
 from wengert.pytorch.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from wengert.serialization import load as load

@@ -31,7 +31,7 @@ from wengert.functions.methods.conversations import TensorMethods
 from wengert.pytorch import absent, overrides
 
 ROOT = Path(wg.__file__).parent
-FRONTS = [wg, wg.linalg, wg.fft, wg.special, wg.nn.functional]
+FRONTS = [wg.linalg, wg.fft, wg.special, wg.nn.functional, wg]
 """Modules that import names and define none."""
 
 HEAD = '''\
@@ -46,9 +46,9 @@ from typing import Any as _Any, NoReturn as _NoReturn
 import numpy as _np
 
 {imports}
-from wengert.functions import results as _results
-from wengert.tensor import Size as _Size, Tensor as _Tensor
-
+{body}
+'''
+KINDS = """\
 _Number: typing.TypeAlias = builtins.complex | _np.number[_Any] | _np.bool
 _TensorLike: typing.TypeAlias = (
     _Tensor | _np.ndarray[_Any, _Any] | _Number | builtins.list[_Any] | builtins.tuple[_Any, ...]
@@ -57,9 +57,8 @@ _Out: typing.TypeAlias = _Tensor | builtins.tuple[_Tensor, ...]
 _Index: typing.TypeAlias = builtins.slice | types.EllipsisType | _TensorLike | None
 _Dtype: typing.TypeAlias = _np.dtype[_Any] | builtins.type[_Any] | builtins.str
 _Ints: typing.TypeAlias = builtins.int | _Tensor | _Sequence[builtins.int | _Tensor]
-
-{body}
-'''
+"""
+"""What arguments are: said in the file about results, from which the others have it."""
 
 TYPES = {
     "_TensorLike": {*misfits.TENSORS, "tensors", "operands"},
@@ -109,13 +108,20 @@ def named_results() -> str:
         fields = getattr(kind, "_fields", ())
         lines += [f"class {name}(typing.NamedTuple):"] if fields else []
         lines += [f"    {field}: {PARTS.get((name, field), '_Tensor')}" for field in fields]
-    return finished("`results.py`", "\n".join(lines))
+    return finished("`results.py`", "\n".join([KINDS, *lines]))
 
 
-def front(module: ModuleType) -> str:
-    """The text of the file about a module that imports what it has."""
+def front(module: ModuleType, known: dict[str, str]) -> str:
+    """The text of the file about a module that imports what it has.
+
+    What is `known` from the file about another module, and is the same, comes from there.
+    """
     path = Path(module.__file__ or "")
     lines = [line for n in collected(path) for line in imported(module, n)]
+    lines = [known.get(line, line) for line in lines]
+    for line in lines:
+        if name := re.match(r"def (\w+)", line):
+            known[line] = f"from {module.__name__} import {name[1]} as {name[1]}"
     if module is wg:
         lines.append("bfloat16: _np.dtype[_Any]")  # made when it is asked for
     return finished(f"`{module.__name__}`", "\n".join(lines))
@@ -176,8 +182,13 @@ def says_all(function: Any) -> bool:
 def finished(of: str, body: str) -> str:
     """A file, with the modules that its types are in."""
     needed = sorted(set(re.findall(r"(?<!from )\b(wengert(?:\.\w+)+)\.\w+\b(?! import)", body)))
-    imports = "\n".join(f"import {module}" for module in needed)
-    return HEAD.format(of=of, imports=imports, body=body).replace("\n\n\n", "\n\n")
+    imports = [f"import {module}" for module in needed]
+    if KINDS not in body:
+        names = re.findall(r"^(\w+):", KINDS, re.MULTILINE)
+        imports.append("from wengert.functions import results as _results")
+        imports.append(f"from {results.__name__} import {', '.join(f'{n} as {n}' for n in names)}")
+    imports.append("from wengert.tensor import Size as _Size, Tensor as _Tensor\n")
+    return HEAD.format(of=of, imports="\n".join(imports), body=body).replace("\n\n\n", "\n\n")
 
 
 def texts() -> dict[Path, str]:
@@ -187,7 +198,8 @@ def texts() -> dict[Path, str]:
 
 
 def _texts() -> dict[Path, str]:
-    fronts = {Path(m.__file__ or "").with_suffix(".pyi"): front(m) for m in FRONTS}
+    known: dict[str, str] = {}
+    fronts = {Path(m.__file__ or "").with_suffix(".pyi"): front(m, known) for m in FRONTS}
     here = ROOT / "functions"
     methods, others = here / "methods" / "attached.pyi", here / "elementary.pyi"
     files = {methods: stub(), others: functions(), here / "results.pyi": named_results()}

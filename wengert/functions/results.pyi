@@ -8,7 +8,6 @@ from typing import Any as _Any, NoReturn as _NoReturn
 
 import numpy as _np
 
-from wengert.functions import results as _results
 from wengert.tensor import Size as _Size, Tensor as _Tensor
 
 _Number: typing.TypeAlias = builtins.complex | _np.number[_Any] | _np.bool

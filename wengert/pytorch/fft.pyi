@@ -9,16 +9,8 @@ from typing import Any as _Any, NoReturn as _NoReturn
 import numpy as _np
 
 from wengert.functions import results as _results
+from wengert.functions.results import _Number as _Number, _TensorLike as _TensorLike, _Out as _Out, _Index as _Index, _Dtype as _Dtype, _Ints as _Ints
 from wengert.tensor import Size as _Size, Tensor as _Tensor
-
-_Number: typing.TypeAlias = builtins.complex | _np.number[_Any] | _np.bool
-_TensorLike: typing.TypeAlias = (
-    _Tensor | _np.ndarray[_Any, _Any] | _Number | builtins.list[_Any] | builtins.tuple[_Any, ...]
-)
-_Out: typing.TypeAlias = _Tensor | builtins.tuple[_Tensor, ...]
-_Index: typing.TypeAlias = builtins.slice | types.EllipsisType | _TensorLike | None
-_Dtype: typing.TypeAlias = _np.dtype[_Any] | builtins.type[_Any] | builtins.str
-_Ints: typing.TypeAlias = builtins.int | _Tensor | _Sequence[builtins.int | _Tensor]
 
 def fft(input: _TensorLike, n: builtins.int | None = None, dim: builtins.int = -1, norm: builtins.str | None = None, *, out: _Out | None = None, axis: builtins.int = ...) -> _Tensor:
     """The discrete Fourier transform: y_k = the sum over j of x_j exp(-2 pi i j k / n)."""
