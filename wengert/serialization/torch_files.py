@@ -451,6 +451,13 @@ class _Machine:
                 step = getattr(self, f"do_{opcode.name.lower()}", None)
                 if opcode.name in _PUSHED:
                     self.stack.append(argument)
+                elif opcode.name in _MADE:
+                    self.stack.append(_MADE[opcode.name]())
+                elif opcode.name in _MADE_OF:
+                    self.stack.append(_MADE_OF[opcode.name](self.since_mark()))
+                elif opcode.name in _TUPLES:
+                    n = _TUPLES.index(opcode.name) + 1
+                    self.stack[-n:] = [tuple(self.stack[-n:])]
                 elif step is None:
                     raise self.refusal(f"the instruction {opcode.name} at byte {position}")
                 else:
@@ -514,54 +521,8 @@ class _Machine:
 
     # ---- values without references ---------------------------------------------------------
 
-    def do_none(self, _: Any) -> None:
-        self.stack.append(None)
-
-    def do_newtrue(self, _: Any) -> None:
-        self.stack.append(True)
-
-    def do_newfalse(self, _: Any) -> None:
-        self.stack.append(False)
-
     def do_bytearray8(self, data: bytes) -> None:
         self.stack.append(bytearray(data))
-
-    def do_empty_list(self, _: Any) -> None:
-        self.stack.append([])
-
-    def do_empty_tuple(self, _: Any) -> None:
-        self.stack.append(())
-
-    def do_empty_dict(self, _: Any) -> None:
-        self.stack.append({})
-
-    def do_empty_set(self, _: Any) -> None:
-        self.stack.append(set())
-
-    def do_list(self, _: Any) -> None:
-        self.stack.append(self.since_mark())
-
-    def do_tuple(self, _: Any) -> None:
-        self.stack.append(tuple(self.since_mark()))
-
-    def do_tuple1(self, _: Any) -> None:
-        self._tuple(1)
-
-    def do_tuple2(self, _: Any) -> None:
-        self._tuple(2)
-
-    def do_tuple3(self, _: Any) -> None:
-        self._tuple(3)
-
-    def _tuple(self, n: int) -> None:
-        self.stack[-n:] = [tuple(self.stack[-n:])]
-
-    def do_frozenset(self, _: Any) -> None:
-        self.stack.append(frozenset(self.since_mark()))
-
-    def do_dict(self, _: Any) -> None:
-        items = self.since_mark()
-        self.stack.append(dict(zip(items[::2], items[1::2], strict=True)))
 
     def do_append(self, _: Any) -> None:
         item = self.stack.pop()
@@ -661,3 +622,18 @@ _PUSHED = frozenset(
     }
 )
 """Instructions whose argument is the value to put on the stack."""
+_MADE: dict[str, Callable[[], Any]] = {
+    "NONE": lambda: None,
+    "NEWTRUE": lambda: True,
+    "NEWFALSE": lambda: False,
+    **{f"EMPTY_{kind.__name__.upper()}": kind for kind in (list, tuple, dict, set)},
+}
+"""What instructions put on the stack that have no argument."""
+_MADE_OF: dict[str, Callable[[list[Any]], Any]] = {
+    "LIST": list,
+    "TUPLE": tuple,
+    "FROZENSET": frozenset,
+    "DICT": lambda items: dict(zip(items[::2], items[1::2], strict=True)),
+}
+"""And those whose parts lie there, since the mark."""
+_TUPLES = ("TUPLE1", "TUPLE2", "TUPLE3")

@@ -14,7 +14,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from types import CellType, EllipsisType, FunctionType
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
@@ -47,14 +47,23 @@ def is_number(x: Any) -> bool:
 # does beside is in the program already, or is asked by itself: containers are those of Python.
 
 
+class _Place:
+    """`words` say of its fields what is there: {1} is the class of the first one."""
+
+    __slots__ = ()
+    words: ClassVar[str]
+
+    def __str__(self) -> str:
+        held = (getattr(self, name) for name in _FIELDS[type(self)])
+        return self.words.format(self, *(type(x).__name__ for x in held))
+
+
 @dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(_Place):
     """The argument of this number among the flattened ones."""
 
     number: int
-
-    def __str__(self) -> str:
-        return f"argument {self.number}"
+    words = "argument {0.number}"
 
     def read(self, flat: Any) -> Any:
         return flat[self.number]
@@ -75,14 +84,12 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Item:
+class Item(_Place):
     """What a dictionary has under a key: a global, an attribute, a setting."""
 
     mapping: dict[Any, Any]
     key: Any
-
-    def __str__(self) -> str:
-        return str(self.key)
+    words = "{0.key}"
 
     def read(self, flat: Any) -> Any:
         return base_of(self.mapping).get(self.mapping, self.key, MISSING)
@@ -96,14 +103,12 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Element:
+class Element(_Place):
     """What a list has at an index."""
 
     items: list[Any]
     index: int
-
-    def __str__(self) -> str:
-        return f"element {self.index} of a list"
+    words = "element {0.index} of a list"
 
     def read(self, flat: Any) -> Any:
         there = self.index < list.__len__(self.items)
@@ -114,40 +119,34 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Length:
+class Length(_Place):
     """How many items a list, a dictionary or a set has."""
 
     container: list[Any] | dict[Any, Any] | set[Any]
-
-    def __str__(self) -> str:
-        return f"the length of a {type(self.container).__name__}"
+    words = "the length of a {1}"
 
     def read(self, flat: Any) -> Any:
         return base_of(self.container).__len__(self.container)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Contents:
+class Contents(_Place):
     """All that a container holds, in order; of a dictionary its keys, then what they lead to."""
 
     container: Any
-
-    def __str__(self) -> str:
-        return f"what a {type(self.container).__name__} holds"
+    words = "what a {1} holds"
 
     def read(self, flat: Any) -> Any:
         return contents(self.container)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Presence:
+class Presence(_Place):
     """Whether a container has a key or an object an attribute."""
 
     owner: Any
     key: Any
-
-    def __str__(self) -> str:
-        return f"whether there is {self.key!r}"
+    words = "whether there is {0.key!r}"
 
     def read(self, flat: Any) -> Any:
         try:
@@ -159,26 +158,22 @@ class Presence:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
+class State(_Place):
     """All that an object of a library holds."""
 
     owner: Any
-
-    def __str__(self) -> str:
-        return f"what a {type(self.owner).__name__} holds"
+    words = "what a {1} holds"
 
     def read(self, flat: Any) -> Any:
         return held_by(self.owner)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bits:
+class Bits(_Place):
     """The numbers in an array at a place."""
 
     array: Place
-
-    def __str__(self) -> str:
-        return f"the numbers in {self.array}"
+    words = "the numbers in {0.array}"
 
     def read(self, flat: Any) -> Any:
         return self.tell(self.array.read(flat))
@@ -188,14 +183,12 @@ class Bits:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Told(_Place):
     """What is told of the object at a place, by a name."""
 
     of: Place
     name: str
-
-    def __str__(self) -> str:
-        return f"{self.name} of {self.of}"
+    words = "{0.name} of {0.of}"
 
     def read(self, flat: Any) -> Any:
         return self.tell(self.of.read(flat))
@@ -244,9 +237,7 @@ class Recorded(Told):
     """What kind of history a tensor has."""
 
     name: str = "requires_grad"
-
-    def __str__(self) -> str:
-        return f"{self.name} of {self.of}, or what computed it,"
+    words = "{0.name} of {0.of}, or what computed it,"
 
     def tell(self, x: Any) -> Any:
         return history_of(x)
@@ -282,11 +273,10 @@ def own_of(x: Tensor) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic:
+class Arithmetic(_Place):
     """Whether errors of arithmetic, as divisions by zero, pass in this thread."""
 
-    def __str__(self) -> str:
-        return "whether errors of arithmetic pass, as np.seterr says,"
+    words = "whether errors of arithmetic pass, as np.seterr says,"
 
     def read(self, flat: Any) -> Any:
         return errors_pass()
@@ -306,26 +296,22 @@ class Class:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Code:
+class Code(_Place):
     """A function's code."""
 
     function: FunctionType
-
-    def __str__(self) -> str:
-        return f"the code of {self.function.__name__}"
+    words = "the code of {0.function.__name__}"
 
     def read(self, flat: Any) -> Any:
         return code_of(self.function)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Variable:
+class Variable(_Place):
     """What a variable of an enclosing function holds."""
 
     cell: CellType
-
-    def __str__(self) -> str:
-        return "a variable of an enclosing function"
+    words = "a variable of an enclosing function"
 
     def read(self, flat: Any) -> Any:
         try:
@@ -367,13 +353,11 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
-class Gradient:
+class Gradient(_Place):
     """The gradient of a tensor, a tensor or None."""
 
     tensor: Place
-
-    def __str__(self) -> str:
-        return f"the gradient of {self.tensor}"
+    words = "the gradient of {0.tensor}"
 
     def read(self, flat: Any) -> Any:
         return self.tensor.read(flat)._grad
