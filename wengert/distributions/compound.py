@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Self
 from wengert.distributions import constraints
 from wengert.distributions.discrete import Categorical
 from wengert.distributions.distribution import Distribution, lengths
+from wengert.distributions.family import family, quantity, region
+from wengert.distributions.formulas import attribute
 from wengert.distributions.location import LocationScale, Normal
 from wengert.distributions.transformed import TransformedDistribution
 from wengert.distributions.transforms import StickBreakingTransform
@@ -16,6 +18,7 @@ from wengert.history.modes import no_grad
 from wengert.tensor import Tensor
 
 
+@family(base="base_dist.base_dist")
 class LogisticNormal(TransformedDistribution):
     """Probability vectors of K + 1 entries: normal vectors of K, broken off a stick.
 
@@ -35,15 +38,11 @@ class LogisticNormal(TransformedDistribution):
         base = base if base.batch_shape else base.expand((1,))
         super().__init__(base, StickBreakingTransform(), validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        return self.base_dist.base_dist.loc  # type: ignore[attr-defined]
-
-    @property
-    def scale(self) -> Tensor:
-        return self.base_dist.base_dist.scale  # type: ignore[attr-defined]
+    loc = quantity(lambda base: base.loc)
+    scale = quantity(lambda base: base.scale)
 
 
+@family(mixture="_mixture", parts="_components", axis="_axis", weights="_weights")
 class MixtureSameFamily(Distribution):
     """p(x) = sum_k weight_k p_k(x): the last batch dimension of the components is k.
 
@@ -88,13 +87,8 @@ class MixtureSameFamily(Distribution):
             batch[:-1], component_distribution.event_shape, validate_args=validate_args
         )
 
-    @property
-    def mixture_distribution(self) -> Categorical:
-        return self._mixture
-
-    @property
-    def component_distribution(self) -> Distribution:
-        return self._components
+    mixture_distribution = attribute(lambda mixture: mixture)
+    component_distribution = attribute(lambda parts: parts)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         new = self._fresh(_instance)
@@ -104,31 +98,24 @@ class MixtureSameFamily(Distribution):
         MixtureSameFamily.__init__(new, mixture, components, self._validate_args)
         return new
 
-    @constraints.dependent_property
-    def support(self) -> Any:
-        support = self._components.support
+    @region
+    def support(parts: Any) -> Any:
+        support = parts.support
         if support is constraints.real or support is constraints.real_vector:
             return support
         return None  # each component checks it
 
-    def _weights(self) -> Tensor:
-        probs = self._mixture.probs
-        return probs.reshape((*probs.shape, *(1,) * len(self.event_shape)))
+    _axis = attribute(lambda event_shape: -1 - len(event_shape))
+    _weights = quantity(
+        lambda mixture, event_shape: mixture.probs[(..., *(None,) * len(event_shape))]
+    )
+    mean = quantity(lambda weights, parts, axis: (weights * parts.mean).sum(axis))
 
-    @property
-    def _axis(self) -> int:
-        return -1 - len(self.event_shape)
-
-    @property
-    def mean(self) -> Tensor:
-        return (self._weights() * self._components.mean).sum(self._axis)
-
-    @property
-    def variance(self) -> Tensor:
+    @quantity
+    def variance(weights: Any, parts: Any, mean: Any, axis: Any) -> Tensor:
         """The mean of the variances and the variance of the means."""
-        weights, means = self._weights(), self._components.mean
-        spread = (means - self.mean.unsqueeze(self._axis)) ** 2
-        return (weights * (self._components.variance + spread)).sum(self._axis)
+        spread = (parts.mean - mean.unsqueeze(axis)) ** 2
+        return (weights * (parts.variance + spread)).sum(axis)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():

@@ -352,6 +352,7 @@ class Categorical(_OneGiven):
         return _enumerated(self, self._num_events, expand)
 
 
+@family(index="_categorical")
 class OverCategories(Distribution):
     """Vectors with an entry for each outcome of the categorical distribution inside."""
 
@@ -367,17 +368,9 @@ class OverCategories(Distribution):
             self, inner.batch_shape, (inner._num_events,), validate_args=validate_args
         )
 
-    @property
-    def probs(self) -> Tensor:
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Any:
-        return self._categorical.param_shape
+    probs = quantity(lambda index: index.probs)
+    logits = quantity(lambda index: index.logits)
+    param_shape = quantity(lambda index: index.param_shape)
 
     def _one_hot(self, index: Tensor) -> Tensor:
         return (index.unsqueeze(-1) == arange(self._categorical._num_events)).to(self.probs.dtype)

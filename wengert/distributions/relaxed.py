@@ -61,6 +61,7 @@ class LogitRelaxedBernoulli(Chance):
         return temperature.log() + z - 2 * softplus(z)
 
 
+@family(base="base_dist")
 class _Relaxed(TransformedDistribution):
     """A relaxed distribution in the place of its logits: what both have in common."""
 
@@ -77,17 +78,9 @@ class _Relaxed(TransformedDistribution):
         base, transform = self._of_logits
         super().__init__(base(temperature, probs, logits, validate_args), transform, validate_args)
 
-    @property
-    def temperature(self) -> Tensor:
-        return self.base_dist.temperature
-
-    @property
-    def probs(self) -> Tensor:
-        return self.base_dist.probs
-
-    @property
-    def logits(self) -> Tensor:
-        return self.base_dist.logits
+    temperature = quantity(lambda base: base.temperature)
+    probs = quantity(lambda base: base.probs)
+    logits = quantity(lambda base: base.logits)
 
 
 class RelaxedBernoulli(_Relaxed):
@@ -101,7 +94,6 @@ class RelaxedBernoulli(_Relaxed):
 
     arg_constraints: ClassVar[dict[str, Constraint]] = Chance.arg_constraints
     support = constraints.unit_interval
-    has_rsample = True
     _of_logits = LogitRelaxedBernoulli, SigmoidTransform()
 
 
@@ -144,7 +136,6 @@ class RelaxedOneHotCategorical(_Relaxed):
 
     arg_constraints: ClassVar[dict[str, Constraint]] = Categorical.arg_constraints
     support = constraints.simplex
-    has_rsample = True
     _of_logits = ExpRelaxedCategorical, ExpTransform()
 
 

@@ -212,6 +212,15 @@ class _Beside(Transform):
 
     transforms: list[Transform]
     dim: int
+    lengths: list[int] | None = None
+
+    domain = attribute(lambda _of_parts: _of_parts("domain"))
+    codomain = attribute(lambda _of_parts: _of_parts("codomain"))
+    bijective = attribute(lambda transforms: all(t.bijective for t in transforms))
+
+    def _of_parts(self, side: str) -> Constraint:
+        parts = [getattr(t, side) for t in self.transforms]
+        return constraints.Beside(parts, self.dim, self.lengths)
 
     def _cut(self, x: Tensor) -> list[Tensor]:
         raise NotImplementedError
@@ -228,10 +237,6 @@ class _Beside(Transform):
     def _determinants(self, x: Tensor, y: Tensor) -> list[Tensor]:
         parts = zip(self.transforms, self._cut(x), self._cut(y), strict=True)
         return [t.log_abs_det_jacobian(a, b) for t, a, b in parts]
-
-    @property
-    def bijective(self) -> bool:  # type: ignore[override]
-        return all(t.bijective for t in self.transforms)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.transforms!r}, dim={self.dim})"
@@ -257,11 +262,10 @@ class CatTransform(_Beside):
             )
         self.dim = dim
 
-    @property
-    def event_dim(self) -> int:
-        return max((t.event_dim for t in self.transforms), default=0)
+    event_dim = attribute(lambda transforms: max((t.event_dim for t in transforms), default=0))
 
     def _cut(self, x: Tensor) -> list[Tensor]:
+        assert self.lengths is not None
         if x.shape[self.dim] != sum(self.lengths):
             raise ValueError(
                 f"dimension {self.dim} of {tuple(x.shape)} is to have {sum(self.lengths)} "
@@ -281,14 +285,6 @@ class CatTransform(_Beside):
         if dim + rank < 0:  # a dimension of the batch: the determinants lie beside each other too
             return cat(logs, dim + rank)
         return functools.reduce(operator.add, logs)
-
-    @property
-    def domain(self) -> Any:
-        return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
-
-    @property
-    def codomain(self) -> Any:
-        return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
 
 class StackTransform(_Beside):
@@ -318,11 +314,3 @@ class StackTransform(_Beside):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return stack(self._determinants(x, y), self.dim)
-
-    @property
-    def domain(self) -> Any:
-        return constraints.stack([t.domain for t in self.transforms], self.dim)
-
-    @property
-    def codomain(self) -> Any:
-        return constraints.stack([t.codomain for t in self.transforms], self.dim)
