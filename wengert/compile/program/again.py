@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.program.infer import is_ufunc
-from wengert.compile.program.operations import astype, full, number, take, updated, view
+from wengert.compile.program.operations import LAYOUTS, astype, full, number, take, updated
 from wengert.compile.program.program import Statement, Value
 
-FREE = frozenset({np.reshape, np.transpose, np.broadcast_to, view, full, np.arange})
+FREE = LAYOUTS | {full, np.arange}
 """What costs nothing where it is read."""
 
 MOVES = FREE | {np.concatenate, updated, take}

@@ -10,22 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-import numpy as np
-
-from wengert.compile.program import operations
+from wengert.compile.program.again import FREE
+from wengert.compile.program.operations import astype
 from wengert.compile.program.program import Program, Statement, Value
-
-_MADE_AGAIN = frozenset(
-    {
-        np.reshape,
-        np.transpose,
-        np.broadcast_to,
-        np.arange,
-        operations.view,
-        operations.full,
-        operations.astype,
-    }
-)
 
 
 @dataclass
@@ -100,9 +87,8 @@ def _acting(joint: Program, cotangents: list[Value]) -> tuple[list[Statement], l
 
 
 def _made_again(s: Statement) -> bool:
-    if s.function not in _MADE_AGAIN:
-        return False
-    return s.function is not operations.astype or all(v.nbytes <= s.output.nbytes for v in s.inputs)
+    widens = s.function is astype and all(v.nbytes <= s.output.nbytes for v in s.inputs)
+    return widens or s.function in FREE
 
 
 def _ancestors(values: list[Value], makers: dict[Value, Statement]) -> set[Statement]:

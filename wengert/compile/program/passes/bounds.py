@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.arrays.common import axis_of
 from wengert.compile.program import intervals
-from wengert.compile.program.operations import anew, astype, full, take, view
+from wengert.compile.program.operations import LAYOUTS, anew, astype, full, take
 from wengert.compile.program.passes.rewrite import Rewrite, Rules
 from wengert.compile.program.program import Statement, Value
 from wengert.dispatch import Function
@@ -110,7 +110,7 @@ def _total(s: Statement, of: Of) -> Bounds:
 
 
 _MEANINGS: dict[Any, Callable[[Statement, Of], Bounds]] = {
-    **dict.fromkeys([np.reshape, np.transpose, np.broadcast_to, view, take, anew, astype], _same),
+    **dict.fromkeys((*LAYOUTS, take, anew, astype), _same),
     **dict.fromkeys([(np.maximum, "accumulate"), (np.minimum, "accumulate")], _same),
     **dict.fromkeys([np.argsort, np.argmax, np.argmin], _place),
     **dict.fromkeys(intervals.RULES, _computed),

@@ -22,9 +22,9 @@ import numpy as np
 
 from wengert.arrays.facts import REDUCED_BY
 from wengert.compile.program.infer import axes_of, infer
-from wengert.compile.program.operations import added, astype, full, take, updated, view
+from wengert.compile.program.operations import LAYOUTS, added, full, take, updated, view
 from wengert.compile.program.passes.rewrite import is_elementwise, shortest
-from wengert.compile.program.program import Program, Shape, Statement, Value
+from wengert.compile.program.program import Program, Shape, Statement, Value, mapped
 
 MANY, SHORT = 64, 32
 """How many rows there are at least, and how many elements in a row at most."""
@@ -200,14 +200,8 @@ def _kind(s: Statement) -> Any:
 
 
 def _map(apart: _Apart, s: Statement) -> Columns:
-    rank = len(s.output.shape)
-    if s.function is astype:
-        rows = [apart.of(s.args[0], rank)]
-        make = lambda x: apart.call(astype, x, s.args[1])
-    else:
-        rows = [apart.of(x, rank) for x in s.args]
-        make = lambda *xs: apart.call(s.function, *xs)
-    return _each(make, rows, s.output.shape[1:])
+    rows = [apart.of(x, len(s.output.shape)) for x in s.args]
+    return _each(functools.partial(apart.call, s.function), rows, s.output.shape[1:])
 
 
 def _each(make: Callable[..., Any], rows: list[Any], shape: Shape) -> Columns:
@@ -238,24 +232,13 @@ def _reduces(apart: _Apart, s: Statement) -> bool:
     return fine and x.size > 0 and x.dtype == s.output.dtype
 
 
-def _reshaped(apart: _Apart, s: Statement) -> Columns:
-    return apart.of(s.args[0], 0).reshape(s.output.shape[1:])
-
-
-def _transposed(apart: _Apart, s: Statement) -> Columns:
-    return apart.of(s.args[0], 0).transpose([i - 1 for i in axes_of(s)[1:]])
-
-
-def _broadcast(apart: _Apart, s: Statement) -> Columns:
-    return np.broadcast_to(apart.of(s.args[0], len(s.output.shape)), s.output.shape[1:])
-
-
-def _viewed(apart: _Apart, s: Statement) -> Columns:
-    return np.asarray(apart.of(s.args[0], 0)[s.args[1][1:]], object)
-
-
-def _joined(apart: _Apart, s: Statement) -> Columns:
-    return np.concatenate([apart.of(v, 0) for v in s.args[0]], axis=s.kwargs["axis"] - 1)
+def _moved(apart: _Apart, s: Statement) -> Columns:
+    """As NumPy moves elements, with one row of columns for all rows."""
+    rank = len(s.output.shape) if s.function is np.broadcast_to else 0
+    x, *rest = mapped(s.args, lambda v: apart.of(v, rank)[None])
+    if s.function in (np.reshape, np.broadcast_to):
+        rest = [(1, *s.output.shape[1:])]
+    return np.asarray(s.function(x, *rest, **s.kwargs)[0, ...], object)
 
 
 def _written(apart: _Apart, s: Statement) -> Columns:
@@ -315,11 +298,7 @@ def _fulls(apart: _Apart, s: Statement) -> Columns:
 MEANINGS: dict[Any, Callable[[_Apart, Statement], Columns]] = {
     "map": _map,
     "reduce": _reduced,
-    np.reshape: _reshaped,
-    np.transpose: _transposed,
-    np.broadcast_to: _broadcast,
-    view: _viewed,
-    np.concatenate: _joined,
+    **dict.fromkeys((*LAYOUTS, np.concatenate), _moved),
     updated: _written,
     added: _written,
     take: _taken,

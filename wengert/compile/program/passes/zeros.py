@@ -23,7 +23,7 @@ import numpy as np
 from wengert.arrays.facts import REDUCED_BY
 from wengert.compile.program.bodies import Choose
 from wengert.compile.program.infer import statement
-from wengert.compile.program.operations import added, astype, full, updated, view
+from wengert.compile.program.operations import LAYOUTS, added, astype, full, updated, view
 from wengert.compile.program.passes.rewrite import is_elementwise
 from wengert.compile.program.program import Program, Statement, Value, mapped
 
@@ -180,7 +180,7 @@ def _written(s: Statement, of: Of) -> Zeros | None:
 
 
 _MEANINGS: dict[Any, Callable[[Statement, Of], Zeros | None]] = {
-    **dict.fromkeys([np.reshape, np.transpose, np.broadcast_to, np.concatenate, view], _moved),
+    **dict.fromkeys((*LAYOUTS, np.concatenate), _moved),
     **dict.fromkeys(REDUCED_BY, _reduced),
     **dict.fromkeys([updated, added], _written),
     np.matmul: _product,
