@@ -461,3 +461,12 @@ def test_functions_of_numbers_alone_are_mapped(name):
 def test_strides_within_an_example_are_of_one_piece():
     with pytest.raises(RuntimeError, match="does not lie in one piece"):
         wg.vmap(lambda x: x.as_strided((2,), (1,)), 1)(wg.ones(3, 2))
+
+
+@pytest.mark.parametrize("f", [np.cumsum, np.nancumsum, np.argmax, np.nanargmin])
+def test_along_a_dimension_a_number_is_a_vector_of_one_element(f):
+    # Running sums that pass over NaN gave a number, and places along axis 0 were an error.
+    x = np.array([1.0, 2.0, 3.0])
+    for axis in (None, 0):
+        found, wanted = wg.vmap(lambda a: f(a, axis=axis))(x), [f(a, axis=axis) for a in x]  # noqa: B023
+        assert np.asarray(found).tolist() == np.asarray(wanted).tolist()

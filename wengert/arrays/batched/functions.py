@@ -13,6 +13,7 @@ from wengert.arrays.batched.array import (
     aligned,
     at,
     check_target,
+    further,
     loop,
     raw,
 )
@@ -41,44 +42,22 @@ def _reduction(
     return BatchedArray(function(a.raw, axes, *args, **kwargs), level)
 
 
-@pattern(*RUNNING.values(), np.nancumsum, np.nancumprod, np.sort, np.argsort)
-def _along(
-    function: Any, level: Level, a: BatchedArray, axis: Any = ..., *args: Any, **kwargs: Any
-) -> Any:
+@pattern(
+    *RUNNING.values(), np.nancumsum, np.nancumprod, np.sort, np.argsort, np.partition,
+    np.argpartition, np.argmax, np.argmin, np.nanargmax, np.nanargmin,
+)  # fmt: skip
+def _along(function: Any, level: Level, a: BatchedArray, *args: Any, **kwargs: Any) -> Any:
     """A function along one dimension; of the flattened array if that is None."""
-    if axis is ...:
-        axis = signature(function)[1]["axis"]
+    names, defaults = signature(function)
+    given = dict(zip(names[1:], args, strict=False)) | kwargs
     x: Any = a
-    if axis is None:
-        x, axis = np.reshape(a, (-1,)), 0
-    x = x if x.ndim else np.reshape(x, (1,))
-    result = function(x.raw, axis_of(axis, x.ndim) + 1, *args, **kwargs)
-    if not a.ndim and result.ndim > 1 and function not in RUNNING.values():
-        result = np.reshape(result, (level.size,))
-    return BatchedArray(result, level)
-
-
-@pattern(np.partition, np.argpartition)
-def _partitioned(
-    function: Any, level: Level, a: BatchedArray, kth: Any, axis: Any = -1, **rest: Any
-) -> Any:
-    x: Any = a
-    if axis is None:
-        x, axis = np.reshape(a, (-1,)), 0
-    return BatchedArray(function(x.raw, kth, axis=axis_of(axis, x.ndim) + 1, **rest), level)
-
-
-@pattern(np.argmax, np.argmin, np.nanargmax, np.nanargmin)
-def _extremum(
-    function: Any, level: Level, a: BatchedArray, axis: Any = None, keepdims: bool = False
-) -> Any:
-    if axis is None:
-        places = function(np.reshape(a.raw, (level.size, -1)), 1)
-        if keepdims:
-            places = np.reshape(places, (level.size, *(1,) * a.ndim))
-        return BatchedArray(places, level)
-    places = function(a.raw, axis_of(axis, a.ndim) + 1, keepdims=bool(keepdims))
-    return BatchedArray(places, level)
+    flat = given.setdefault("axis", defaults.get("axis")) is None or not a.ndim
+    if flat:
+        x, given["axis"] = np.reshape(a, (-1,)), 0
+    result = further(level, function, (x,), given)
+    if flat and given.get("keepdims"):
+        return np.reshape(result, (1,) * a.ndim)
+    return np.reshape(result, ()) if not a.ndim and function in (np.sort, np.argsort) else result
 
 
 @pattern(np.quantile, np.percentile, np.nanquantile, np.nanpercentile)
@@ -143,11 +122,6 @@ def _broadcast_to(level: Level, array: BatchedArray, shape: Any, subok: bool = F
         )
     wide = aligned(array, len(shape), level)
     return BatchedArray(np.broadcast_to(wide, (level.size, *shape)), level)
-
-
-@means(np.flip)
-def _flip(level: Level, m: BatchedArray, axis: Any = None) -> Any:
-    return BatchedArray(np.flip(m.raw, tuple(i + 1 for i in axes_of(axis, m.ndim))), level)
 
 
 @means(np.roll)
