@@ -228,7 +228,7 @@ def groups_of_some_ranks_work_by_themselves():
         top = (size - 1) // 2 * 2
         dist.broadcast(x, top, evens)
         dist.destroy_process_group(evens)
-        with pytest.raises(dist.DistError, match=f"rank {rank // 2}: all_reduce in a group that"):
+        with pytest.raises(dist.DistError, match=f"rank {rank}: all_reduce in a group that"):
             dist.all_reduce(x, group=evens)
     else:
         assert evens is dist.GroupMember.NON_GROUP_MEMBER
@@ -377,4 +377,17 @@ def arguments_are_checked_before_anything_is_sent():
         dist.init_process_group("threads", rank=0, world_size=1)
     with pytest.raises(ValueError, match="gather_list must"):
         dist.gather(x, None if rank == 0 else [x], 0)
+    dist.barrier()
+
+
+@check
+def parts_of_which_one_is_of_another_length_than_is_expected_are_refused():
+    # All were made as long as the longest of any rank: zeros came where too little was sent, and
+    # what was more was lost.
+    rank, size = here()
+    outputs, inputs = ([wg.zeros(1) for _ in range(size)] for _ in range(2))
+    outputs[0] = wg.zeros(1 + (rank == size - 1))
+    told = f"rank {rank}: all_to_all: rank 0 sends 1 numbers to rank {size - 1}, which expects 2"
+    with pytest.raises(dist.DistError, match=told):
+        dist.all_to_all(outputs, inputs)
     dist.barrier()

@@ -202,6 +202,26 @@ def test_a_message_of_another_dtype_is_refused():
     assert "rank 1 sent float64[3]" in done.stdout
 
 
+def test_a_message_that_nobody_receives_is_told():
+    done = program(2, "dist.barrier() if rank else dist.send(wg.zeros(2), 1) or dist.barrier()")
+    assert done.returncode != 0
+    assert "rank 1 has left the group without having received what rank 0 has sent" in done.stdout
+
+
+def test_errors_in_a_group_of_some_ranks_name_them_as_they_count_among_all():
+    done = program(
+        3,
+        "pair = dist.new_group([1, 2])\n"
+        "try:\n"
+        "    dist.all_reduce(wg.zeros(rank), group=pair) if rank else None\n"
+        "except dist.DistBackendError as error:\n"
+        "    print(error, flush=True)\n",
+    )
+    assert done.returncode == 0, done.stdout
+    for rank in (1, 2):
+        assert f"rank {rank}: all_reduce SUM of float32[{rank}]" in done.stdout
+
+
 def test_messages_are_those_that_were_sent_in_whatever_order_they_are_waited_for():
     done = program(
         2,

@@ -12,6 +12,7 @@ import wengert as wg
 from tests.distributed.checks import CHECKS
 from tests.distributed.training import Branches, batch, network  # which has more checks
 from wengert import distributed as dist
+from wengert.distributed import functional
 from wengert.distributed.exchange import exchange
 from wengert.nn.parallel import DistributedDataParallel as DDP
 
@@ -100,7 +101,7 @@ def test_a_message_that_does_not_come_is_a_timeout():
         finally:
             stay.set()
 
-    assert "rank 0 waited 0.1 s in recv from rank 1" in outcome(work)[0]
+    assert "rank 0 waited 0.1 s in recv of float32[1] from rank 1" in outcome(work)[0]
 
 
 @pytest.mark.parametrize("waits", [dist.recv, dist.all_reduce])
@@ -167,6 +168,97 @@ def test_a_rank_that_waits_for_others_to_start_is_told_which_are_missing():
 def test_a_group_that_cannot_be_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         dist.init_process_group(**arguments)
+
+
+def test_errors_in_a_group_of_some_ranks_name_them_as_they_count_among_all():
+    # They named them by their places in the group: of ranks 1 and 2, "rank 0" and "rank 1".
+    def work(rank):
+        pair = dist.new_group([1, 2])
+        if rank:
+            dist.all_reduce(wg.zeros(rank), group=pair)
+
+    _, *both = outcome(work, 3)
+    for text in both:
+        assert "rank 1: all_reduce SUM of float32[1], at" in text
+        assert "rank 2: all_reduce SUM of float32[2], at" in text
+
+
+def test_groups_that_differ_are_refused():
+    # Each rank met in a group that it had to itself, where it waited until its time was up.
+    for text in outcome(lambda rank: dist.new_group([0, 1] if rank else [0])):
+        assert "rank 0: new_group([0]), at" in text
+        assert "rank 1: new_group([0, 1]), at" in text
+
+
+def test_a_rank_that_ends_has_left_the_groups_that_others_still_make():
+    def work(rank):
+        if rank:
+            dist.new_group([0, 1])
+            dist.barrier()
+
+    assert "rank 1 cannot go on with new_group([0, 1]), at" in outcome(work)[1]
+
+
+def test_objects_of_ranks_that_differ_in_the_root_are_refused():
+    # Where all take another for the root nobody sends: "cannot reshape array of size 0".
+    for text in outcome(lambda rank: dist.broadcast_object_list(["it"], 1 - rank)):
+        assert "broadcast_object_list of uint8[0] with root 0" in text
+        assert "broadcast_object_list of uint8[0] with root 1" in text
+
+
+def test_what_objects_send_first_is_not_taken_for_a_sum_of_the_users():
+    # Both sent one whole number of which the largest was wanted: the user's became a length.
+    def work(rank):
+        x = wg.tensor([rank])
+        dist.all_reduce(x, dist.ReduceOp.MAX) if rank else dist.all_gather_object([None] * 2, x)
+
+    for text in outcome(work):
+        assert "rank 0: all_gather_object MAX of int64[1]" in text
+        assert "rank 1: all_reduce MAX of int64[1]" in text
+
+
+def test_a_message_of_another_form_names_both_lines():
+    def work(rank):
+        dist.recv(wg.zeros(3), 0) if rank else dist.send(wg.zeros(2), 1)
+
+    text = outcome(work)[1]
+    assert re.search(r"rank 1: recv of float32\[3\] from rank 0, at .*test_threads.py", text)
+    assert re.search(r"rank 0: send of float32\[2\] to rank 1, at .*test_threads.py", text)
+
+
+def test_a_message_that_nobody_receives_is_told():
+    # It was lost, whether the receiver left before it or after it.
+    for first in (0, 1):
+        left = threading.Event()
+
+        def work(first=first, left=left):
+            rank = dist.get_rank()
+            if rank != first:
+                left.wait(20)
+            if rank == 0:
+                dist.send(wg.zeros(2), 1)
+            if rank == first:
+                try:
+                    dist.destroy_process_group()
+                finally:
+                    left.set()
+
+        with pytest.raises(dist.DistBackendError, match=r"send of float32\[2\] to rank 1, at"):
+            dist.run_threads(work, 2, timeout=20)
+
+
+def test_a_group_is_nothing_that_a_compiled_function_looks_through():
+    # It saw all that the ranks have in common, and put that back as it was before the call, while
+    # others were at work with it: they waited for what they had brought.
+    def work(rank):
+        group, found = dist.GroupMember.WORLD, []
+        for _ in range(3):
+            twice = wg.compile(lambda x: functional.all_reduce(2 * x, group=group))
+            found.append(twice(wg.ones(1)).item())
+        return found
+
+    for _ in range(20):
+        assert outcome(work) == [[4.0] * 3] * 2
 
 
 def test_arguments_that_have_no_meaning_here_are_refused():

@@ -14,6 +14,7 @@ Nothing here knows how blocks travel: read `transport.py` next.
 
 from __future__ import annotations
 
+import copy
 import enum
 import functools
 from collections.abc import Callable, Sequence
@@ -104,6 +105,14 @@ COLLECTIVES = {
         ("all_to_all", "xs -> xs", "alltoall"),
     )
 }
+
+
+@functools.cache
+def part_of(what: str, collective: Collective) -> Collective:
+    """A collective that is part of something else, by whose name errors call it."""
+    part = copy.copy(collective)
+    part.name = what
+    return part
 
 
 class ReduceOp(enum.Enum):

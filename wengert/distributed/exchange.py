@@ -67,7 +67,7 @@ def _ours(collective: str, group: int, size: int) -> groups.ProcessGroup:
     here = groups.by_key(group, collective)
     if here.size() != size:
         raise OtherRanks(
-            f"rank {here.rank()}: {collective} is part of a program made for {size} ranks, and its "
+            f"rank {here.number}: {collective} is part of a program made for {size} ranks, and its "
             f"group has {here.size()}. Compile the function again."
         )
     return here

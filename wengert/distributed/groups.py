@@ -24,6 +24,7 @@ from wengert.distributed.work import Timeout, Work, seconds
 from wengert.errors import DistError
 from wengert.history import forks
 from wengert.history.location import here
+from wengert.history.surroundings import KNOWING
 
 ALL_REDUCE = COLLECTIVES["all_reduce"]
 
@@ -53,6 +54,11 @@ class ProcessGroup:
     def size(self) -> int:
         return self.carrier.size
 
+    @property
+    def number(self) -> int:
+        """This rank as errors name it: by its number among all, whatever it is in the group."""
+        return self.ranks[self.carrier.rank]
+
     def name(self) -> str:
         return self.backend
 
@@ -81,14 +87,14 @@ class ProcessGroup:
 
     def usable(self, what: str) -> ProcessGroup:
         if self.ended:
-            raise DistError(f"rank {self.rank()}: {what} in a group that {self.ended}")
+            raise DistError(f"rank {self.number}: {what} in a group that {self.ended}")
         return self
 
     def now(self, what: str) -> ProcessGroup:
         """The group, for what is carried out in this call: in a program it would be no part."""
         if watch.active() is not None:
             raise NotImplementedError(
-                f"rank {self.rank()}: a compiled function cannot call {what} here: it would be "
+                f"rank {self.number}: a compiled function cannot call {what} here: it would be "
                 "done while the function is compiled, and not again. Call it outside."
             )
         return self.usable(what)
@@ -171,6 +177,9 @@ class ProcessGroup:
             return None if finish is None else finish()
 
         return averaged
+
+
+KNOWING.append(ProcessGroup)  # programs name it, and ask it how many ranks there are when they run
 
 
 class Member:
@@ -542,6 +551,8 @@ def run_threads(
         try:
             init_process_group("threads", where, timeout, world_size, rank)
             results[rank] = function(*args)
+            if _thread.member is not None:
+                destroy_process_group()
         except BaseException as error:
             errors[rank] = error
             if (own := _thread.member) is not None:

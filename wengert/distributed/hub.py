@@ -2,7 +2,8 @@
 
 A collective is a slot in a `Hub`, counted by each rank for itself: what a rank brings lies there,
 and when all have come each works out what it gets from it, in the order of the ranks. Messages from
-one rank to another lie in queues.
+one rank to another lie in queues. Ranks have here the numbers that they have among all, whatever
+they are in a group: errors name them by those.
 
 Ranks that are threads (`threads.py`) have the hub in their process; those that are actors of Ray
 (`ray.py`) have it in another one, and ask it by its methods: blocks are only handed on here.
@@ -15,7 +16,15 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence, Set
 from typing import Any
 
-from wengert.distributed.transport import Call, Done, Pending, Transport, disagreement, form
+from wengert.distributed.transport import (
+    Call,
+    Done,
+    Pending,
+    Transport,
+    disagreement,
+    form,
+    told_here,
+)
 from wengert.errors import DistBackendError, DistTimeoutError, RankLostError
 
 
@@ -31,13 +40,14 @@ class Slot:
 class Hub:
     """Where the ranks of a group meet. All that it has is guarded by `changed`."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, ranks: Sequence[int]) -> None:
+        self.ranks = tuple(ranks)
+        self.size = len(self.ranks)
         self.changed = threading.Condition()
         self.slots: defaultdict[int, Slot] = defaultdict(Slot)
-        self.messages: defaultdict[tuple[int, int], deque[tuple[int, Any, Any]]]
+        self.messages: defaultdict[tuple[int, int], deque[tuple[int, str, str, Any]]]
         self.messages = defaultdict(deque)
-        """For each (receiver, tag) senders, shapes and blocks, in the order of arrival."""
+        """For each (receiver, tag) senders, forms, words and blocks, in the order of arrival."""
         self.parts: dict[tuple[int, tuple[int, ...]], Hub] = {}
         self.came: set[int] = set()
         self.latest: dict[int, str] = {}
@@ -59,7 +69,7 @@ class Hub:
             if not self.wait(
                 rank, lambda: len(self.came) == self.size, timeout, "init_process_group"
             ):
-                missing = sorted(set(range(self.size)) - self.came)
+                missing = sorted(set(self.ranks) - self.came)
                 error = DistTimeoutError(
                     f"init_process_group: rank {rank} waited {timeout:g} s for ranks {missing} "
                     "to start"
@@ -72,8 +82,7 @@ class Hub:
     def begin(self, rank: int, count: int, card: Any, described: str, block: Any) -> None:
         """A rank has come to its collective of this number, with a block or None."""
         with self.changed:
-            if self.broken is not None:
-                raise self.error(f"rank {rank} cannot go on with {described}\n{self.broken}")
+            self.see(rank, described, frozenset())
             slot = self.slots[count]
             for other, (theirs, text) in slot.calls.items():
                 if theirs != card:
@@ -97,7 +106,7 @@ class Hub:
             if not self.wait(rank, ready, timeout or 0, described, gone):
                 if timeout is None:
                     return None
-                missing = sorted(set(range(self.size)) - slot.calls.keys())
+                missing = sorted(set(self.ranks) - slot.calls.keys())
                 error = DistTimeoutError(
                     f"rank {rank} waited {timeout:g} s in {described}\n"
                     f"  for ranks {missing}:{self.where(missing)}"
@@ -107,18 +116,25 @@ class Hub:
             slot.left.add(rank)
             if len(slot.left) == self.size:
                 self.slots.pop(count)
-            return [slot.brought.get(r) for r in range(self.size)]
+            return [slot.brought.get(r) for r in self.ranks]
 
     # ---- messages -------------------------------------------------------------------------------
 
-    def post(self, sender: int, to: int, tag: int, form: Any, block: Any) -> None:
+    def post(self, sender: int, to: int, tag: int, form: str, described: str, block: Any) -> None:
         """Leave a message for a rank; `form` is its dtype and shape, which errors show."""
         with self.changed:
-            self.messages[to, tag].append((sender, form, block))
+            self.see(sender, described, {to} & self.ended)
+            self.messages[to, tag].append((sender, form, described, block))
             self.changed.notify_all()
 
     def fetch(
-        self, rank: int, source: int | None, tag: int, form: Any, timeout: float | None
+        self,
+        rank: int,
+        source: int | None,
+        tag: int,
+        form: str,
+        described: str,
+        timeout: float | None,
     ) -> tuple[int, Any] | None:
         """The first message from a rank, or from any; None if there is no time to wait for it."""
         with self.changed:
@@ -127,31 +143,42 @@ class Hub:
             def place() -> int | None:
                 return next((i for i, m in enumerate(queue) if source in (None, m[0])), None)
 
-            others = {r for r in range(self.size) if source in (None, r) and r != rank}
+            others = {r for r in self.ranks if source in (None, r) and r != rank}
             gone = lambda: others if others <= self.ended else set()
-            what = f"recv from {'any rank' if source is None else f'rank {source}'}"
-            if not self.wait(rank, lambda: place() is not None, timeout or 0, what, gone):
+            if not self.wait(rank, lambda: place() is not None, timeout or 0, described, gone):
                 if timeout is None:
                     return None
                 raise DistTimeoutError(
-                    f"rank {rank} waited {timeout:g} s in {what}:{self.where(sorted(others))}"
+                    f"rank {rank} waited {timeout:g} s in {described}:{self.where(sorted(others))}"
                 )
             at = place()
             assert at is not None
-            sender, theirs, block = queue[at]
+            sender, theirs, words, block = queue[at]
             if theirs != form:
-                raise DistBackendError(
-                    f"rank {rank} receives {form} from rank {sender}, which sent {theirs}"
-                )
+                error = f"rank {rank}: {described}\n  rank {sender}: {words}"
+                self.break_down(error)
+                raise DistBackendError(error)
             del queue[at]
             return sender, block
 
+    def unread(self, rank: int) -> None:
+        """An error if a rank is about to leave while there is a message for it."""
+        for (to, _), queue in self.messages.items():
+            if to == rank and queue and self.broken is None:
+                sender, _, words, _ = queue[0]
+                error = DistBackendError(
+                    f"rank {rank} has left the group without having received what there was for "
+                    f"it\n  rank {sender}: {words}"
+                )
+                self.break_down(str(error))
+                raise error
+
     # ---- who is there ---------------------------------------------------------------------------
 
-    def part(self, turn: int, ranks: tuple[int, ...]) -> Hub:
-        """Where some of the ranks meet that all divided themselves into, this turn."""
+    def part(self, count: int, ranks: tuple[int, ...]) -> Hub:
+        """Where some of the ranks meet that all have divided themselves into, by this operation."""
         with self.changed:
-            return self.parts.setdefault((turn, ranks), Hub(len(ranks)))
+            return self.parts.setdefault((count, ranks), Hub(ranks))
 
     def break_down(self, reason: str, error: type[DistBackendError] = DistBackendError) -> None:
         with self.changed:
@@ -171,9 +198,14 @@ class Hub:
         self.break_down(f"rank {rank} has ended", RankLostError)
 
     def leave(self, rank: int) -> None:
+        """A rank begins nothing more here; an error if it should have received something."""
         with self.changed:
             self.ended.add(rank)
+            for part in self.parts.values():
+                if rank in part.ranks:
+                    part.leave(rank)
             self.changed.notify_all()
+            self.unread(rank)
 
     def agreed(self, rank: int, turn: int, well: bool, timeout: float) -> bool:
         """Whether all ranks say, this turn, that all is well; one that is lost says no."""
@@ -183,7 +215,7 @@ class Hub:
             said = self.said[turn]
             said[rank] = well
             self.changed.notify_all()
-            everybody = range(self.size)
+            everybody = self.ranks
             if not self.changed.wait_for(
                 lambda: all(r in said or r in self.lost for r in everybody), timeout
             ):
@@ -200,8 +232,8 @@ class Hub:
         """Where those meet that are left, and which of the ranks they are."""
         with self.changed:
             if self.next is None:
-                left = sorted(set(range(self.size)) - self.lost)
-                self.next = Hub(len(left)), left
+                left = sorted(set(self.ranks) - self.lost)
+                self.next = Hub(range(len(left))), left
             return self.next
 
     def left_behind(self, rank: int) -> bool:
@@ -223,10 +255,15 @@ class Hub:
         over = lambda: ready() or self.broken is not None or bool(gone())
         done = self.changed.wait_for(over, timeout)
         if done and not ready():
-            if self.broken is None:
-                self.break_down(f"rank {min(gone())} has ended, or left the group, before that")
-            raise self.error(f"rank {rank} cannot go on with {what}\n{self.broken}")
+            self.see(rank, what, gone())
         return done
+
+    def see(self, rank: int, what: str, gone: Set[int]) -> None:
+        """An error if the group has broken down, or ranks are gone that something needs."""
+        if gone and self.broken is None:
+            self.break_down(f"rank {min(gone)} has ended, or left the group, before that")
+        if self.broken is not None:
+            raise self.error(f"rank {rank} cannot go on with {what}\n{self.broken}")
 
     def where(self, ranks: Sequence[int]) -> str:
         """Where each of these ranks stands."""
@@ -249,7 +286,7 @@ class Entrance:
         """The hub in which a rank is to meet the others of this name."""
         with self.lock:
             if name not in self.waiting or self.waiting[name][0].broken is not None:
-                self.waiting[name] = Hub(size), set()
+                self.waiting[name] = Hub(range(size)), set()
             hub, came = self.waiting[name]
             if hub.size != size or rank in came:
                 raise ValueError(
@@ -271,12 +308,13 @@ def no_comm(comm: Any) -> None:
 class HubTransport(Transport):
     """One rank's end of a hub."""
 
-    def __init__(self, hub: Any, rank: int, size: int) -> None:
+    def __init__(self, hub: Any, number: int, ranks: Sequence[int]) -> None:
         self.hub = hub
-        self.rank = rank
-        self.size = size
+        self.number = number
+        self.ranks = ranks
+        self.rank = ranks.index(number)
+        self.size = len(ranks)
         self.count = 0
-        self.splits = 0
         self.turns = 0
 
     def kept(self, array: Any) -> Any:
@@ -288,49 +326,57 @@ class HubTransport(Transport):
         return list(blocks)
 
     def start(self, call: Call, send: Any, receive: Any) -> Pending:
-        count, self.count = self.count, self.count + 1
         block = None if send is None else self.kept(send)
-        self.hub.begin(self.rank, count, call.card, call.described(), block)
-        return Meeting(self, call, count, receive)
+        return Meeting(self, call, self.begun(call.card, call.described(), block), receive)
+
+    def begun(self, card: Any, described: str, block: Any = None) -> int:
+        """The number of an operation that this rank has begun."""
+        count, self.count = self.count, self.count + 1
+        self.hub.begin(self.number, count, card, described, block)
+        return count
 
     def send(self, array: Any, to: int, tag: int) -> Pending:
-        self.hub.post(self.rank, to, tag, form(array), self.kept(array))
+        whom = self.ranks[to]
+        described = told_here(f"send of {form(array)} to rank {whom}")
+        self.hub.post(self.number, whom, tag, form(array), described, self.kept(array))
         return Done()
 
     def receive(self, array: Any, source: int | None, tag: int) -> Pending:
         return Message(self, array, source, tag)
 
     def split(self, ranks: Sequence[int], timeout: float) -> Transport | None:
-        turn, self.splits = self.splits, self.splits + 1
-        if self.rank not in ranks:
+        words = f"new_group({list(ranks)})"
+        count = self.begun(words, told_here(words))
+        self.hub.brought(self.number, count, timeout)
+        if self.number not in ranks:
             return None
-        return type(self)(self.hub.part(turn, tuple(ranks)), ranks.index(self.rank), len(ranks))
+        return type(self)(self.hub.part(count, tuple(ranks)), self.number, ranks)
 
     def revoke(self) -> None:
-        self.hub.break_down(f"rank {self.rank} has found a rank lost", RankLostError)
+        self.hub.break_down(f"rank {self.number} has found a rank lost", RankLostError)
 
     def agreed(self, well: bool, timeout: float) -> bool:
         turn, self.turns = self.turns, self.turns + 1
-        return bool(self.hub.agreed(self.rank, turn, well, timeout))
+        return bool(self.hub.agreed(self.number, turn, well, timeout))
 
     def shrunk(self, timeout: float) -> tuple[Transport, list[int]]:
         self.agreed(False, timeout)  # all that are left have come here
         new, left = self.hub.shrunk()
-        return type(self)(new, left.index(self.rank), len(left)), left
+        return type(self)(new, left.index(self.number), range(len(left))), left
 
     @property
     def left_behind(self) -> bool:
         """Whether the others have gone on without this rank."""
-        return bool(self.hub.left_behind(self.rank))
+        return bool(self.hub.left_behind(self.number))
 
     def close(self) -> None:
-        self.hub.leave(self.rank)
+        self.hub.leave(self.number)
 
     def fail(self, error: BaseException) -> None:
         if isinstance(error, SystemExit):  # as a process that ends
-            self.hub.lose(self.rank)
+            self.hub.lose(self.number)
         else:
-            self.hub.break_down(f"rank {self.rank} ended with {type(error).__name__}: {error}")
+            self.hub.break_down(f"rank {self.number} ended with {type(error).__name__}: {error}")
 
 
 class Arriving(Pending):
@@ -361,7 +407,7 @@ class Meeting(Arriving):
 
     def take(self, timeout: float | None) -> bool:
         at, call = self.at, self.call
-        brought = at.hub.brought(at.rank, self.count, timeout)
+        brought = at.hub.brought(at.number, self.count, timeout)
         if brought is not None and self.receive is not None:
             self.receive[...] = call.collective.result(
                 at.read(brought), at.rank, call.root, call.op.combined
@@ -377,11 +423,16 @@ class Message(Arriving):
         self.array = array
         self.source = source
         self.tag = tag
+        self.sender = None if source is None else at.ranks[source]
+        whom = "any rank" if source is None else f"rank {self.sender}"
+        self.described = told_here(f"recv of {form(array)} from {whom}")
 
     def take(self, timeout: float | None) -> bool:
         at = self.at
-        got = at.hub.fetch(at.rank, self.source, self.tag, form(self.array), timeout)
+        words = form(self.array), self.described
+        got = at.hub.fetch(at.number, self.sender, self.tag, *words, timeout)
         if got is not None:
-            self.source, block = got
+            sender, block = got
+            self.source = at.ranks.index(sender)
             self.array[...] = at.read([block])[0]
         return got is not None

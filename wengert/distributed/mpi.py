@@ -12,7 +12,6 @@ machine have begun is compared whenever one has waited for it (`board.py`).
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import faulthandler
 import io
@@ -21,7 +20,6 @@ import sys
 import threading
 import time
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,10 +29,10 @@ import numpy as np
 from wengert.distributed import transport
 from wengert.distributed.board import COMPARISON, Board
 from wengert.distributed.collectives import ReduceOp
+from wengert.distributed.driver import DRIVER, PAUSE
 from wengert.distributed.near import MEMORY, MOST, SLOT, Block, Differs, Layout, Place, Ring, shared
 from wengert.distributed.transport import Call, Done, Pending, Transport, disagreement, form
 from wengert.errors import DistBackendError, DistTimeoutError, RankLostError
-from wengert.history import forks
 from wengert.history.location import here, line_of
 
 INSTALL = (
@@ -45,8 +43,6 @@ AT_ONCE = 5e-5
 """So many seconds a transfer is asked for without giving way, which may cost a turn of others."""
 EAGER = 2e-3
 """So many seconds a transfer is asked for again and again: between, others may have the core."""
-PAUSE = 1e-3
-"""The longest pause from then on, in seconds; the first is a hundredth of it."""
 TEXT = 1024
 """Bytes in which a rank says what it is about to do."""
 TAGS = 2**15
@@ -193,7 +189,8 @@ class Shared(Polled):
         try:
             move(*given)
         except Differs as differs:
-            raise self.at.differs(self.what, *differs.args) from None
+            rank, number = differs.args
+            raise self.at.differs(self.what, self.at.ranks[rank], number) from None
 
     def wait(self, timeout: float) -> None:
         self._told(self.ring.go_on, True)
@@ -310,9 +307,10 @@ class Arriving:
             number, _, theirs = self.head.tobytes().rstrip(b"\0").decode().partition(" ")
             source = status.Get_source()
             if theirs != form(self.array):
-                self.at.end(f"rank {self.at.rank} was sent something else than it had asked for")
+                self.at.end(f"rank {self.at.number} was sent something else than it had asked for")
                 raise DistBackendError(
-                    f"rank {self.at.rank}: {self.what()}\n  rank {source} sent {theirs}"
+                    f"rank {self.at.number}: {self.what()}\n"
+                    f"  rank {self.at.ranks[source]} sent {theirs}"
                 )
             self.rest = self.at.control.Irecv(_bytes(self.array), source, int(number))
         return bool(self.rest.Test())
@@ -321,57 +319,6 @@ class Arriving:
 def give_way() -> None:
     """Let another process have the core."""
     getattr(os, "sched_yield", lambda: time.sleep(0))()
-
-
-class Driver:
-    """A thread that asks after transfers that nobody waits for yet, so that they go on."""
-
-    def __init__(self) -> None:
-        self.begin()
-
-    def begin(self) -> None:
-        self.changed = threading.Condition()
-        self.transfers: deque[Polled] = deque()
-        self.thread: threading.Thread | None = None
-        self.over = False
-
-    def take(self, transfer: Polled) -> None:
-        with self.changed:
-            self.transfers.append(transfer)
-            if self.thread is None:
-                self.thread = threading.Thread(target=self.run, name="transfers", daemon=True)
-                self.thread.start()
-            self.changed.notify()
-
-    def run(self) -> None:
-        while True:
-            with self.changed:
-                self.changed.wait_for(lambda: self.transfers or self.over)
-                if self.over:
-                    return
-                first = self.transfers[0]
-            try:
-                done = first.poll()  # MPI moves all that is under way
-            except DistBackendError:
-                done = True  # whoever waits is told
-            if done:
-                self.transfers.popleft()
-            else:
-                time.sleep(PAUSE / 10)
-
-    def stop(self) -> None:
-        """Make no more calls: MPI is about to end."""
-        with self.changed:
-            self.over = True
-            self.changed.notify()
-        if self.thread is not None:
-            self.thread.join()
-        self.begin()
-
-
-DRIVER = Driver()
-atexit.register(DRIVER.stop)
-forks.in_child(DRIVER.begin)
 
 
 # ---- ranks --------------------------------------------------------------------------------------
@@ -412,12 +359,17 @@ def error_of(MPI: Any, error: Any) -> type[DistBackendError]:
 class Mpi(Transport):
     """One process of a communicator."""
 
-    def __init__(self, MPI: Any, comm: Any, timeout: float) -> None:
+    def __init__(
+        self, MPI: Any, comm: Any, timeout: float, ranks: Sequence[int] | None = None
+    ) -> None:
         self.MPI = MPI
         self.comm = comm
         self.timeout = timeout
         self.rank = comm.Get_rank()
         self.size = comm.Get_size()
+        self.ranks = range(self.size) if ranks is None else ranks
+        """Their numbers among all, by which errors and the board name them."""
+        self.number = self.ranks[self.rank]
         self.begins: dict[Any, tuple[int, Callable[[Call, Any, Any, int], Pending]]] = {}
         """The number of an operation that the ranks have compared, and what begins it."""
         self.cards: dict[tuple[Any, ...], int] = {}
@@ -473,8 +425,8 @@ class Mpi(Transport):
     def _board(self, near: Any) -> Board:
         memory = shared(near, Board.size(near.size))
         if memory is None:  # each rank knows of itself alone
-            return Board(bytearray(Board.size(1)), [self.rank], 0)
-        return Board(memory, near.allgather(self.rank), near.rank)
+            return Board(bytearray(Board.size(1)), [self.number], 0)
+        return Board(memory, near.allgather(self.number), near.rank)
 
     @property
     def _shares(self) -> bool:
@@ -589,12 +541,14 @@ class Mpi(Transport):
         for other, row in enumerate(texts):
             if not np.array_equal(row[: len(card) + 1], text[: len(card) + 1]):
                 words = row.tobytes().rstrip(b"\0").decode(errors="replace").partition("\0")[2]
-                self.end(f"rank {self.rank} came to another operation than rank {other}")
-                raise disagreement(described(), self.rank, words, other)
+                self.end(
+                    f"rank {self.number} came to another operation than rank {self.ranks[other]}"
+                )
+                raise disagreement(described(), self.number, words, self.ranks[other])
 
     def send(self, array: Any, to: int, tag: int) -> Pending:
         # MPI sees bytes, and would take those of one dtype for another's.
-        what = self._message(f"send of {form(array)} to rank {to}")
+        what = self._message(f"send of {form(array)} to rank {self.ranks[to]}")
         self.sent = (self.sent + 1) % TAGS
         head = _text(f"{self.sent} {form(array)}")
         begin = lambda: [
@@ -602,17 +556,17 @@ class Mpi(Transport):
             self.control.Isend(_bytes(array), to, self.sent),
         ]
         request = Requests(self.begun(what, begin))
-        return Transfer(self, request, what, (head, array), partners=[to])
+        return Transfer(self, request, what, (head, array), partners=[self.ranks[to]])
 
     def receive(self, array: Any, source: int | None, tag: int) -> Pending:
         MPI, head = self.MPI, _text("")
-        whom = "any rank" if source is None else f"rank {source}"
+        whom = "any rank" if source is None else f"rank {self.ranks[source]}"
         what = self._message(f"recv of {form(array)} from {whom}")
         place = MPI.ANY_SOURCE if source is None else source
         first = self.begun(what, lambda: self.comm.Irecv(head, place, tag))
         request = Arriving(self, array, what, first, head)
-        others = [rank for rank in range(self.size) if rank != self.rank]
-        partners = others if source is None else [source]
+        others = [rank for rank in self.ranks if rank != self.number]
+        partners = others if source is None else [self.ranks[source]]
         transfer = Transfer(self, request, what, array, partners=partners)
         transfer.status = MPI.Status()
         return transfer
@@ -644,13 +598,12 @@ class Mpi(Transport):
 
     def split(self, ranks: Sequence[int], timeout: float) -> Mpi | None:
         text = f"new_group({list(ranks)})"
-        if self.broken is not None:
-            raise self.unusable(lambda: text)
-        self.alike(text, lambda: text, timeout)
-        if self.rank not in ranks:
+        what = self._message(text)
+        self.alike(text, what, timeout)
+        if self.number not in ranks:
             return None
         members = self.comm.Get_group().Incl(list(ranks))
-        return Mpi(self.MPI, self.comm.Create_group(members), timeout)
+        return Mpi(self.MPI, self.comm.Create_group(members), timeout, ranks)
 
     # ---- ranks that are lost ----
 
@@ -717,8 +670,8 @@ class Mpi(Transport):
 
     def differs(self, what: Callable[[], str], rank: int, number: int) -> DistBackendError:
         """The error for another rank that has come to the operation of that number."""
-        self.end(f"rank {self.rank} came to another operation than rank {rank}")
-        return disagreement(what(), self.rank, self.words(number), rank)
+        self.end(f"rank {self.number} came to another operation than rank {rank}")
+        return disagreement(what(), self.number, self.words(number), rank)
 
     def words(self, number: int) -> str:
         """The operation of a number, as errors show it."""
@@ -727,7 +680,7 @@ class Mpi(Transport):
         return next((Call.words(c) for c, n in self.cards.items() if n == number), "another one")
 
     def unusable(self, what: Callable[[], str]) -> DistBackendError:
-        return self.error(f"rank {self.rank} cannot go on with {what()}\n{self.broken}")
+        return self.error(f"rank {self.number} cannot go on with {what()}\n{self.broken}")
 
     def failed(self, what: Callable[[], str], error: Any) -> DistBackendError:
         """MPI's errors do not say to which rank and operation they came."""
@@ -735,11 +688,11 @@ class Mpi(Transport):
             self.error = RankLostError  # and of whatever else fails after that
         lost = "A rank was lost; " if self.error is RankLostError else ""
         self.end(f"{lost}MPI said: {error}")
-        return self.error(f"rank {self.rank}: {what()} failed.\n{self.broken}")
+        return self.error(f"rank {self.number}: {what()} failed.\n{self.broken}")
 
     def late(self, what: str, timeout: float) -> DistTimeoutError:
         error = DistTimeoutError(
-            f"rank {self.rank} waited {timeout:g} s in {what}{self.board.where(self.words)}"
+            f"rank {self.number} waited {timeout:g} s in {what}{self.board.where(self.words)}"
         )
         self.end(str(error))
         return error
@@ -747,6 +700,14 @@ class Mpi(Transport):
     def close(self) -> None:
         self.board.leave(os.getpid())
         if self.broken is None:
+            status = self.MPI.Status()
+            if self.comm.Iprobe(status=status):
+                sender = self.ranks[status.Get_source()]
+                self.end(
+                    f"rank {self.number} has left the group without having received what rank "
+                    f"{sender} has sent to it"
+                )
+                raise DistBackendError(self.broken)
             self.control.Free()
             self.comm.Free()
 

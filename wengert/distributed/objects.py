@@ -12,20 +12,22 @@ from typing import Any
 import numpy as np
 
 from wengert.distributed import groups
-from wengert.distributed.collectives import COLLECTIVES, ReduceOp
+from wengert.distributed.collectives import COLLECTIVES, ReduceOp, part_of
 from wengert.distributed.groups import ProcessGroup
 from wengert.distributed.tensors import place
 
 
-def _exchanged(own: ProcessGroup, name: str, objects: Sequence[Any], root: int = 0) -> list[Any]:
+def _exchanged(
+    own: ProcessGroup, name: str, called: str, objects: Sequence[Any], root: int = 0
+) -> list[Any]:
     """The objects that this rank gets in a collective to which it brings some."""
-    collective = COLLECTIVES[name]
+    collective = part_of(called, COLLECTIVES[name])
     texts = [np.frombuffer(pickle.dumps(x), np.uint8) for x in objects]
     length = np.array([max((len(t) for t in texts), default=0)])
-    own.run(COLLECTIVES["all_reduce"], length, length, ReduceOp.MAX).wait()
+    own.run(part_of(called, COLLECTIVES["all_reduce"]), length, length, ReduceOp.MAX).wait()
     block = (int(length[0]),)
     send = np.zeros((own.size(), *block) if collective.brings.stacked else block, np.uint8)
-    for row, text in zip(send.reshape(-1, *block), texts, strict=False):
+    for row, text in zip(send if collective.brings.stacked else send[None], texts, strict=False):
         row[: len(text)] = text  # a pickle says itself where it ends
     receive = np.zeros(collective.gets_shape(block, own.size()), np.uint8)
     own.run(collective, send, receive, root=root).wait()
@@ -46,7 +48,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     [{'rank': 0}, {'rank': 1}]
     """
     own = groups.resolve(group, "all_gather_object")
-    object_list[:] = _exchanged(own, "all_gather", [obj])
+    object_list[:] = _exchanged(own, "all_gather", "all_gather_object", [obj])
 
 
 def gather_object(
@@ -60,8 +62,10 @@ def gather_object(
     own = groups.resolve(group, "gather_object")
     root = place(own, dst, group_dst, "dst", 0)
     if (object_gather_list is not None) != (own.rank() == root):
-        raise ValueError(f"rank {own.rank()}: object_gather_list is for rank {root}, which has one")
-    objects = _exchanged(own, "gather", [obj], root)
+        raise ValueError(
+            f"rank {own.number}: object_gather_list is for rank {own.ranks[root]}, which has one"
+        )
+    objects = _exchanged(own, "gather", "gather_object", [obj], root)
     if object_gather_list is not None:
         object_gather_list[:] = objects
 
@@ -77,7 +81,7 @@ def broadcast_object_list(
     own = groups.resolve(group, "broadcast_object_list")
     root = place(own, src, group_src, "src", 0)
     mine = [object_list] if own.rank() == root else []
-    object_list[:] = _exchanged(own, "broadcast", mine, root)[0]
+    object_list[:] = _exchanged(own, "broadcast", "broadcast_object_list", mine, root)[0]
 
 
 def scatter_object_list(
@@ -92,8 +96,8 @@ def scatter_object_list(
     root = place(own, src, group_src, "src", 0)
     mine: Any = scatter_object_input_list if own.rank() == root else []
     if own.rank() == root and len(mine or ()) != own.size():
-        raise ValueError(f"rank {root}: scatter_object_input_list has one for each rank")
-    scatter_object_output_list[0] = _exchanged(own, "scatter", mine, root)[0]
+        raise ValueError(f"rank {own.number}: scatter_object_input_list has one for each rank")
+    scatter_object_output_list[0] = _exchanged(own, "scatter", "scatter_object_list", mine, root)[0]
 
 
 def send_object_list(

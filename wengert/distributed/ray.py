@@ -151,7 +151,7 @@ class Ray(HubTransport):
         place = desk(str(init_method or os.environ.get(MEETING, "ranks")), size)
         hub = Remote(place, asked(place.enter, rank, size))
         hub.meet(rank, timeout)
-        return cls(hub, rank, size)
+        return cls(hub, rank, range(size))
 
     def kept(self, array: Any) -> Any:
         return [library().put(array)]  # in a list: Ray would put the array in the reference's place
@@ -161,4 +161,6 @@ class Ray(HubTransport):
         try:
             return [None if block is None else ray.get(block[0]) for block in blocks]
         except ray.exceptions.ObjectLostError as error:
-            raise RankLostError(f"rank {self.rank}: what a rank brought is gone with it") from error
+            raise RankLostError(
+                f"rank {self.number}: what a rank brought is gone with it"
+            ) from error

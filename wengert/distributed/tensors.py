@@ -16,7 +16,7 @@ import numpy as np
 from wengert.autograd.engine import mark_written
 from wengert.compile.trace.world import watch
 from wengert.distributed import groups
-from wengert.distributed.collectives import COLLECTIVES, Collective, ReduceOp
+from wengert.distributed.collectives import COLLECTIVES, Collective, ReduceOp, part_of
 from wengert.distributed.functional import exchanged
 from wengert.distributed.groups import ProcessGroup
 from wengert.distributed.transport import Done
@@ -64,7 +64,7 @@ def exchange_into(
         receive = send  # a rank that gets nothing: its shape says what the block is
     if receive is not None and receive.dtype != dtype:
         raise DistError(
-            f"rank {own.rank()}: {name} of {dtype} is to be written into {receive.dtype}"
+            f"rank {own.number}: {name} of {dtype} is to be written into {receive.dtype}"
         )
     work = own.run(collective, send, receive, op, root, lambda: _written(gets, receive, name))
     return waited(work, async_op)
@@ -91,14 +91,14 @@ def _check(name: str, own: ProcessGroup, end: Any, stacked: bool = False) -> Non
     for t in tensors:
         if not isinstance(t, Tensor):
             raise TypeError(
-                f"rank {own.rank()}: {name} takes tensors, not {type(t).__name__}. "
+                f"rank {own.number}: {name} takes tensors, not {type(t).__name__}. "
                 "wg.from_numpy(x) is one in the memory of a NumPy array; objects go by "
                 "all_gather_object and its like."
             )
     shapes = {tuple(t.shape) for t in tensors}
     if tensors is end and (len(tensors) != own.size() or len(shapes) > 1):
         raise DistError(
-            f"rank {own.rank()}: {name} takes one tensor for each of {own.size()} ranks, all of "
+            f"rank {own.number}: {name} takes one tensor for each of {own.size()} ranks, all of "
             f"one shape, but was given {len(end)} of shapes {sorted(map(list, shapes))}."
         )
 
@@ -125,12 +125,12 @@ def _record(
     name = collective.name
     if async_op:
         raise GradError(
-            f"rank {own.rank()}: {name} with async_op=True is not recorded. Call it on "
+            f"rank {own.number}: {name} with async_op=True is not recorded. Call it on "
             "x.detach(), or without async_op."
         )
     if collective.gets.rooted and modes.is_grad_enabled() and _has_history(brings):
         raise GradError(
-            f"rank {own.rank()}: {name} writes on one rank only, so that the others would have "
+            f"rank {own.number}: {name} writes on one rank only, so that the others would have "
             f"nothing to differentiate. Use wengert.distributed.functional.{name}, or x.detach()."
         )
     if brings is None:  # it is the root that does; the others say how large a block is
@@ -340,7 +340,7 @@ def stacked(own: ProcessGroup, whole: Tensor, part: Tensor, what: str) -> Tensor
     joined = (own.size() * part.shape[0], *part.shape[1:]) if part.ndim else (own.size(),)
     if tuple(whole.shape) not in (shape, joined):
         raise DistError(
-            f"rank {own.rank()}: {what} with parts of shape {list(part.shape)} takes a tensor of "
+            f"rank {own.number}: {what} with parts of shape {list(part.shape)} takes a tensor of "
             f"shape {list(joined)} or {list(shape)}, not {list(whole.shape)}"
         )
     return whole if tuple(whole.shape) == shape else whole.view(shape)
@@ -362,7 +362,9 @@ def place(
             raise ValueError(f"Must specify {name} or group_{name}")
         return groups.get_group_rank(own, given)
     if not 0 <= in_group < own.size():
-        raise ValueError(f"group_{name}={in_group} is not a rank of a group of {own.size()}")
+        raise ValueError(
+            f"rank {own.number}: group_{name}={in_group} is not a rank of a group of {own.size()}"
+        )
     return in_group
 
 
@@ -370,10 +372,10 @@ def only_at_root(own: ProcessGroup, root: int, given: Any, name: str) -> Any:
     """A list that the root has to give, and nobody else may."""
     if own.rank() == root:
         if not given:
-            raise ValueError(f"rank {own.rank()}: argument {name} must be specified on this rank")
+            raise ValueError(f"rank {own.number}: argument {name} must be specified on this rank")
         return list(given)
     if given:
-        raise ValueError(f"rank {own.rank()}: argument {name} must not be given on this rank")
+        raise ValueError(f"rank {own.number}: argument {name} must not be given on this rank")
     return None
 
 
@@ -417,7 +419,7 @@ def all_to_all_single(
     for name, t in (("output", output), ("input", input)):
         if not t.ndim or t.shape[0] % size:
             raise DistError(
-                f"rank {own.rank()}: all_to_all_single divides the first dimension of its {name} "
+                f"rank {own.number}: all_to_all_single divides the first dimension of its {name} "
                 f"by {size}, but the shape is {list(t.shape)}. Give split sizes."
             )
     ends = [t.view(size, t.shape[0] // size, *t.shape[1:]) for t in (input, output)]
@@ -431,18 +433,30 @@ def _ragged(
     for parts in (outputs, inputs):
         if len(parts) != own.size():
             raise DistError(
-                f"rank {own.rank()}: all_to_all takes one tensor for each of {own.size()} ranks, "
+                f"rank {own.number}: all_to_all takes one tensor for each of {own.size()} ranks, "
                 f"but was given {len(parts)}"
             )
-    longest = np.array([max(t.numel() for t in (*outputs, *inputs))])
-    own.run(COLLECTIVES["all_reduce"], longest, longest, ReduceOp.MAX).wait()
-    n = int(longest[0])
+    n = _agreed_lengths(own, outputs, inputs)
     sent = [_lengthened(t, n) for t in inputs]
     got = [_lengthened(t.detach(), n) for t in outputs]
     exchange_into("all_to_all", own, sent, got)
     for target, part in zip(outputs, got, strict=True):
         target.copy_(part[: target.numel()].view(target.shape))
     return Work(Done(), lambda: outputs) if async_op else None
+
+
+def _agreed_lengths(own: ProcessGroup, outputs: list[Tensor], inputs: list[Tensor]) -> int:
+    """The longest part of all ranks; DistError, on all, if one expects another than it is sent."""
+    mine = np.array([[t.numel() for t in inputs], [t.numel() for t in outputs]])
+    lengths = np.empty((own.size(), *mine.shape), mine.dtype)
+    own.run(part_of("all_to_all", COLLECTIVES["all_gather"]), mine, lengths).wait()
+    sent, expected = lengths[:, 0], lengths[:, 1].T
+    for source, to in np.argwhere(sent != expected):
+        raise DistError(
+            f"rank {own.number}: all_to_all: rank {own.ranks[source]} sends {sent[source, to]} "
+            f"numbers to rank {own.ranks[to]}, which expects {expected[source, to]}"
+        )
+    return int(lengths.max())
 
 
 def _lengthened(t: Tensor, n: int) -> Tensor:
@@ -489,7 +503,7 @@ def isend(
     to = place(own, dst, group_dst, "dst")
     array = np.asarray(_numbers(own, tensor, "send"), order="C")
     if to == own.rank():
-        raise ValueError(f"rank {to} sends to itself")
+        raise ValueError(f"rank {own.number} sends to itself")
     return Work(own.carrier.send(array, to, tag), lambda: [tensor], own.timeout)
 
 
@@ -537,7 +551,7 @@ def _numbers(own: ProcessGroup, tensor: Tensor, what: str) -> Any:
     _check(what, own, tensor)
     if type(tensor._array) is not np.ndarray:
         raise DistError(
-            f"rank {own.rank()}: {what} has no meaning in a compiled program or a vmap. "
+            f"rank {own.number}: {what} has no meaning in a compiled program or a vmap. "
             "Collectives have: wengert.distributed.functional."
         )
     return tensor._array

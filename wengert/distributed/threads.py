@@ -25,4 +25,4 @@ class Threads(HubTransport):
             raise ValueError(f"rank {rank} is not below the world_size, {size}")
         hub = _ENTRANCE.enter(str(init_method or ""), rank, size)
         hub.meet(rank, timeout)
-        return cls(hub, rank, size)
+        return cls(hub, rank, range(size))

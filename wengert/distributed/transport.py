@@ -61,6 +61,11 @@ class Call(NamedTuple):
         return f"{self.words(self.card)}, at {line_of(*(self.at or here()))}"
 
 
+def told_here(words: str) -> str:
+    """What a rank does, and the user's line."""
+    return f"{words}, at {line_of(*here())}"
+
+
 def form(array: Any) -> str:
     """The dtype and shape of a block, as errors show them."""
     return f"{array.dtype}{list(array.shape)}"

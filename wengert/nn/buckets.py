@@ -203,7 +203,7 @@ class Reducer(Watcher):
             if not traced:  # else it is raised once more, when the step runs eagerly
                 self.rest()
             raise RuntimeError(
-                f"rank {self.own.rank()}: Expected to have finished reduction in the prior "
+                f"rank {self.own.number}: Expected to have finished reduction in the prior "
                 f"iteration before starting a new one: no gradient came for {', '.join(missing)}. "
                 "Give DistributedDataParallel(find_unused_parameters=True), or let the loss "
                 "depend on all parameters."
@@ -250,7 +250,7 @@ class Reducer(Watcher):
             return
         if id(p) in self.ended:
             raise RuntimeError(
-                f"rank {self.own.rank()}: Expected to mark a variable ready only once: "
+                f"rank {self.own.number}: Expected to mark a variable ready only once: "
                 f"{self.names[id(p)]} got a second gradient since the forward pass. Call the "
                 "module once for each backward pass, or accumulate under no_sync()."
             )

@@ -97,8 +97,9 @@ class DistributedDataParallel(Module):
 
     def _check_alike(self, named: dict[str, Tensor]) -> None:
         mine = [(n, tuple(p.shape), str(p.dtype)) for n, p in named.items()]
-        everybody: list[Any] = [None] * self.process_group.size()
-        objects.all_gather_object(everybody, mine, self.process_group)
+        own = self.process_group
+        everybody: list[Any] = [None] * own.size()
+        objects.all_gather_object(everybody, mine, own)
         for rank, theirs in enumerate(everybody):
             if theirs != mine:
                 pairs = [*zip(mine, theirs, strict=False)]
@@ -108,7 +109,7 @@ class DistributedDataParallel(Module):
                 )
                 raise DistError(
                     "DistributedDataParallel: ranks have different parameters.\n"
-                    f"  rank {self.process_group.rank()}: {one}\n  rank {rank}: {other}"
+                    f"  rank {own.number}: {one}\n  rank {own.ranks[rank]}: {other}"
                 )
 
     def _copy_from(self, root: int, given: list[Tensor]) -> None:

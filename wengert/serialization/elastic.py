@@ -176,7 +176,7 @@ class Keeper:
         most, least = self.largest(self.state.step, -self.state.step)
         if most != -least:
             raise DistError(
-                f"rank {own.rank()}: ranks commit after different numbers of steps, from {-least} "
+                f"rank {own.number}: ranks commit after different numbers of steps, from {-least} "
                 f"to {most}. Each rank takes as many steps as the others; one with fewer data "
                 "takes some of them again."
             )
@@ -194,7 +194,7 @@ class Keeper:
         own = self.own
         if own.size() < least:
             raise DistError(
-                f"rank {own.rank()}: {own.size()} rank(s) are left, fewer than the {least} that "
+                f"rank {own.number}: {own.size()} rank(s) are left, fewer than the {least} that "
                 "are to go on. Start again from the newest checkpoint."
             )
         number = -self.largest(-self.commits[-1].number)[0]
@@ -241,7 +241,7 @@ class Keeper:
         if newest is None:
             if needed:
                 raise DistError(
-                    f"rank {self.own.rank()}: a rank and the one after it were lost together, and "
+                    f"rank {self.own.number}: a rank and the one after it were lost together, and "
                     "with them a share of the state. Give elastic.run(folder=...), for checkpoints."
                 )
             return
