@@ -229,7 +229,7 @@ def test_presence_is_read():
     observer = observe(lambda: ("k" in TABLE, "z" not in TABLE, hasattr(CONFIGURATION, "zz")))
     assert observer.read("has", "k") == (TABLE, True)
     assert observer.read("has", "z") == (TABLE, False)
-    assert observer.read("has", "zz") == (CONFIGURATION, False)
+    assert observer.read("lacks", "zz") == (CONFIGURATION, False)
 
 
 def test_get_and_getattr_read_one_value():

@@ -93,6 +93,8 @@ class Observer(Calls):
         users = self._method(owner, "__getitem__")
         if users is not None:
             return users(key)
+        if isinstance(owner, type) and self._found(owner, "__class_getitem__") is not None:
+            return self.called(self.read_attribute(owner, "__class_getitem__"), key)
         if isinstance(owner, dict) and self._is_missing(owner, key):
             return self._missing(owner, key)
         try:
@@ -149,7 +151,7 @@ class Observer(Calls):
         users = self._method(items, "__iter__")
         iterator = items if users is None else users()
         step = self._method(iterator, "__next__")
-        if step is not None:
+        if step is not None and (users is not None or iter(items) is items):
             return _Iterated(step)
         return self.whole(iterator)
 
@@ -178,6 +180,10 @@ class Observer(Calls):
     def formatted(self, value: Any) -> Any:
         self._given(value, format)
         return value
+
+    def formatted_by(self, value: Any, form: str) -> tuple[Any, Any]:
+        """The operands of a format, last one first."""
+        return form, self.formatted(value)
 
     def length(self, value: Any) -> Any:
         if id(value) in self.origins and isinstance(value, CONTAINERS):
@@ -377,6 +383,8 @@ class Observer(Calls):
         if users is not None:
             users(key, value)
         else:
+            if type(key) is slice and isinstance(owner, list):
+                value = self.iterated(value)
             self._put(operator.setitem, "item", owner, key, value)
 
     def delete_item(self, owner: Any, key: Any) -> None:
@@ -486,6 +494,7 @@ class Observer(Calls):
         It is `unused` where nobody looks at what it returns.
         """
         owner, name = method.__self__, name_of(method)
+        self._use_class(owner)  # C may call other methods of it
         before, done = contents(owner), self.done()
         for value in (*args, *named.values()):
             self._given(value, method)
@@ -557,7 +566,7 @@ class Observer(Calls):
 
     def _lacks(self, owner: Any, name: str) -> None:
         if self.is_outside(owner):
-            self._read("has", owner, name, False, "")
+            self._read("lacks", owner, name, False, "")
         elif not isinstance(owner, type | ModuleType):
             self._read_of_class(type(owner), name)
 

@@ -237,6 +237,7 @@ SHOWN: dict[str, tuple[Any, ...]] = {
     "DICT_MERGE": (1, "whole"),
     "FORMAT_VALUE": (1, "formatted"),
     "FORMAT_SIMPLE": (1, "formatted"),
+    "FORMAT_WITH_SPEC": (2, "formatted_by"),
     "CONVERT_VALUE": (1, "formatted"),
     "GET_YIELD_FROM_ITER": (1, "whole"),
     "CONTAINS_OP": (2, "contains"),
@@ -254,8 +255,6 @@ SHOWN: dict[str, tuple[Any, ...]] = {
         for way in ("", "FORWARD_", "BACKWARD_")
         for truth in ("TRUE", "FALSE")
     },
-    "JUMP_IF_TRUE_OR_POP": (1, "length"),
-    "JUMP_IF_FALSE_OR_POP": (1, "length"),
     "PUSH_EXC_INFO": (1, "caught"),
 }
 """Instructions that stay, and whose operands are shown before: how many, what they mean, and more
@@ -563,6 +562,10 @@ ALWAYS_NAMED = _VERSION >= (3, 14)
 """Whether CALL_FUNCTION_EX always has keyword arguments, or NULL."""
 
 
+_HAS_SPEC = 4
+"""Whether FORMAT_VALUE is given a format too."""
+
+
 class _Absent:
     """In the place of NULL, which no tuple can hold."""
 
@@ -585,7 +588,8 @@ def uniform(old: Instr, named: bool) -> list[Step]:
     """An instruction in the words of all versions.
 
     ABSENT stands for NULL; a method is loaded as an attribute; keyword names lie on the stack and
-    CALL_KW takes them (`named`: this call has such); slices are objects; BINARY_SUBSCR reads items.
+    CALL_KW takes them (`named`: this call has such); slices are objects; BINARY_SUBSCR reads items;
+    `a and b` jumps with a copy of `a`; a format is given to FORMAT_WITH_SPEC.
     """
     name = old.name
     arg: Any = old.arg
@@ -605,6 +609,11 @@ def uniform(old: Instr, named: bool) -> list[Step]:
         return _beside_absent(load) if bound else [load]
     if name == "CALL" and named:
         return [Step("CALL_KW", arg)]
+    if name in ("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP"):
+        jump = f"POP_JUMP_FORWARD_{name[5:].removesuffix('_OR_POP')}"
+        return [*map(_native, (Instr("COPY", 1), Instr(jump, arg), Instr("POP_TOP")))]
+    if name == "FORMAT_VALUE" and arg & _HAS_SPEC:
+        return [Step("FORMAT_WITH_SPEC", None, old)]
     if name in ("BINARY_SLICE", "STORE_SLICE"):
         item = "BINARY_SUBSCR" if name == "BINARY_SLICE" else "STORE_SUBSCR"
         return [_native(Instr("BUILD_SLICE", 2)), Step(item, None)]

@@ -111,7 +111,8 @@ class Asking(Observer):
 
     def _trusted(self, callee: Any, args: Any, named: Any) -> Any:
         frame, statement = self.calling, self.is_statement
-        if frame is None or self.telling or _is_of_a_container(callee, args):
+        known = self.telling or _is_of_a_container(callee, args) or not callable(callee)
+        if frame is None or known:
             return super()._trusted(callee, args, named)
         if _is_cached(callee) and self.is_outside(callee):
             return {}, (), functools.partial(self._from_cache, callee, args, named)

@@ -142,7 +142,7 @@ class Contents(_Place):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Presence(_Place):
-    """Whether a container has a key or an object an attribute."""
+    """Whether a container has a key."""
 
     owner: Any
     key: Any
@@ -150,10 +150,23 @@ class Presence(_Place):
 
     def read(self, flat: Any) -> Any:
         try:
-            if isinstance(self.owner, CONTAINERS):
-                return base_of(self.owner).__contains__(self.owner, self.key)
-            return hasattr(self.owner, self.key)
+            return base_of(self.owner).__contains__(self.owner, self.key)
         except Exception:  # neither: the function itself meets it where it belongs
+            return MISSING
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named(_Place):
+    """Whether an object has an attribute."""
+
+    owner: Any
+    name: str
+    words = "whether there is {0.name!r}"
+
+    def read(self, flat: Any) -> Any:
+        try:
+            return hasattr(self.owner, self.name)
+        except Exception:  # neither, as above
             return MISSING
 
 
@@ -378,7 +391,7 @@ class Cotangent:
 
 
 Place = (
-    Argument | Known | Item | Element | Length | Contents | Presence | State | Bits | Told
+    Argument | Known | Item | Element | Length | Contents | Presence | Named | State | Bits | Told
     | Arithmetic | Class | Code | Variable | Attribute | Gradient | Cotangent
 )  # fmt: skip
 

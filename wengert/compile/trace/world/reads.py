@@ -51,6 +51,7 @@ from wengert.compile.trace.world.places import (
     Item,
     Known,
     Length,
+    Named,
     Place,
     Presence,
     State,
@@ -102,6 +103,12 @@ class Reads(Iterating):
         """Containers that were gone through, and objects of the library that were used."""
         self.had: set[tuple[type, str]] = set()  # what classes have that is a condition
         self.hiding: set[tuple[type, str]] = set()  # what their objects have themselves
+
+    def reached(self, value: Any) -> None:
+        """An object is what it is by its class, and may be given another one."""
+        super().reached(value)
+        if is_users_class(type(value)):
+            self.conditions.note(Guard(Class(value), type(value)))
 
     def on_read(self, read: Read) -> Any:
         self.check_acted(read.owner)
@@ -241,12 +248,22 @@ class Reads(Iterating):
             return self._inside(value)
         if type(value) not in ATOMS:
             self.check_held(owner)
-        kept = _mapping_behind(owner)
-        if kept is not None:
-            self._note_contents(kept)
-        else:
+        if self._read_behind(owner) is None:
             self._note_held(owner)
         return self._inside(value)
+
+    def _read_behind(self, owner: Any) -> dict[Any, Any] | None:
+        """Where a library's mapping keeps its items, as os.environ does: all of that is read."""
+        own = own_dictionary(owner)
+        if own is None or not isinstance(owner, Mapping) or isinstance(owner, dict):
+            return None
+        for name in ("_data", "data"):
+            kept = own.get(name)
+            if type(kept) is dict:
+                self.conditions.note(Guard(Item(own, name), kept))
+                self._note_contents(kept)
+                return kept
+        return None
 
     def _element(self, owner: list[Any], key: int) -> Element:
         """An item of a list; one that is counted from the end is another one in a longer list."""
@@ -256,8 +273,12 @@ class Reads(Iterating):
 
     def _read_has_at(self, owner: Any, key: Any, value: Any) -> Any:
         self.conditions.note(Guard(Presence(owner, key), value))
-        if id(owner) in self.changed and not isinstance(owner, CONTAINERS):
-            self._through_class(owner, type(owner), key)
+        return value
+
+    def _read_lacks_at(self, owner: Any, name: str, value: Any) -> Any:
+        self.conditions.note(Guard(Named(owner, name), value))
+        if id(owner) in self.changed:
+            self._through_class(owner, type(owner), name)
         return value
 
     def _read_kept_at(self, owner: Any, key: Any, before: Any) -> Any:
@@ -299,9 +320,8 @@ class Reads(Iterating):
 
     def _read_call_at(self, owner: Any, callee: Any, value: Any) -> Any:
         """A library's callable was given an object, and may have read anything of it."""
-        kept = _mapping_behind(owner)
+        kept = self._read_behind(owner)
         if kept is not None:
-            self._note_contents(kept)
             self._note_library_read(Contents(kept), str(State(owner)))
         elif isinstance(owner, ContextVar) and name_of(callee) == "get":
             pass  # its answer is a condition, and asking changes nothing
@@ -514,16 +534,6 @@ def is_computed(owner: Any, name: str) -> bool:
     """Whether an attribute is what code of the owner's class makes of its state."""
     member = static(type(owner), name)
     return hasattr(type(member), "__set__")
-
-
-def _mapping_behind(owner: Any) -> dict[Any, Any] | None:
-    """Where a library's mapping keeps its items, as os.environ does."""
-    if isinstance(owner, Mapping) and not isinstance(owner, dict):
-        for name in ("_data", "data"):
-            kept = getattr(owner, name, None)
-            if type(kept) is dict:
-                return kept
-    return None
 
 
 def _is_of_engine(cls: type) -> bool:

@@ -79,7 +79,8 @@ def putting_back(x: Any) -> Callable[[], Any] | None:
         return None
     if has_method(type(x), "__setitem__") and _is_memory(x):
         everything = slice(None) if getattr(x, "ndim", 1) else ()
-        return functools.partial(operator.setitem, x, everything, copy.copy(x[everything]))
+        held = _copied(x) if isinstance(x, memoryview) else copy.copy(x[everything])
+        return functools.partial(operator.setitem, x, everything, held)
     told, tell = (static(type(x), name) for name in ("__getstate__", "__setstate__"))
     if told is static(object, "__getstate__") or tell is None or type(tell) is FunctionType:
         return None
@@ -93,6 +94,10 @@ def _is_memory(x: Any) -> bool:
         return not memoryview(x).readonly
     except TypeError:
         return False
+
+
+def _copied(x: memoryview) -> memoryview:
+    return memoryview(x.tobytes()).cast("B").cast(x.format, x.shape)  # type: ignore[call-overload]
 
 
 HIDDEN = "hidden"
