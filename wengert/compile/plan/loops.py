@@ -56,10 +56,13 @@ def resolved(loops: Sequence[Loop], by: dict[Loop, list[Loop]] | None = None) ->
     for loop in loops:
         parts = loop.parts
         if parts is not None:
-            parts = loop.parts = list(resolved(parts))
-        elif by:
-            parts = by.get(loop)
-        result += [loop] if parts is None else resolved(parts, by)
+            if any(part.parts is not None for part in parts):
+                parts = loop.parts = list(resolved(parts))
+            result += resolved(parts, by) if by else parts
+        elif by and loop in by:
+            result += resolved(by[loop], by)
+        else:
+            result.append(loop)
     return tuple(result)
 
 

@@ -138,7 +138,7 @@ def mapped(item: Any, replace: Callable[[Value], Any]) -> Any:
     if kind is Value:
         return replace(item)
     if kind is tuple or kind is list:
-        return kind(mapped(part, replace) for part in item)
+        return kind([mapped(part, replace) for part in item])
     if kind is dict:
         return {key: mapped(part, replace) for key, part in item.items()}
     return item

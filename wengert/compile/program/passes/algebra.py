@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.program.operations import astype, number
+from wengert.compile.program.operations import astype, full, number
 from wengert.compile.program.passes.rewrite import ELEMENTWISE, Rewrite, Rules
 from wengert.compile.program.program import Statement, Value
 from wengert.dispatch import Function
@@ -372,7 +372,7 @@ def is_exact(x: Any, dtype: np.dtype) -> bool:
 @RULES.on(ELEMENTWISE)
 def narrow_operands(p: Rewrite, s: Statement) -> Any:
     """f(broadcast_to(x), y) = f(x, y), broadcast afterwards if need be; f(full(k), y) = f(k, y)."""
-    if s.kwargs:
+    if s.kwargs or not any(p.maker(arg, np.broadcast_to, full) for arg in s.args):
         return None
     args = [_narrow(p, arg) for arg in s.args]
     first = 1 if s.function is np.where else 0

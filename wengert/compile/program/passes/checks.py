@@ -15,6 +15,8 @@ from wengert.compile.program.program import Program
 def checks_first(program: Program) -> bool:
     """Move checks, and what they read, before all that draws; whether it was changed, in place."""
     statements = program.statements
+    if not any(s.acts and s.function is not check for s in statements):
+        return False
     makers = {v: k for k, s in enumerate(statements) for v in s.outputs}
     drawn: set[int] = set()
     alone = [*itertools.takewhile(lambda s: not s.meets, statements)]

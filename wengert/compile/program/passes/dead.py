@@ -30,7 +30,7 @@ def left(
     kept = []
     for s in reversed(program.statements):
         acts = s.acts and not (s.function is check and _holds(makers.get(s.args[0])))
-        if acts or any(value in needed for value in s.outputs):
+        if acts or not needed.isdisjoint(s.outputs):
             s = narrowed(s, needed)
             needed.update(s.inputs)
             kept.append(s)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import inspect
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
@@ -135,16 +136,17 @@ def functions_behind(value: Any, known: dict[int, tuple[Any, int]]) -> Iterator[
     for depth in range(_DEPTH, -1, -1):
         parts: list[Any] = []
         for x in level:
-            if type(x) in _LEADING_NOWHERE:
+            kind = type(x)
+            if kind in _LEADING_NOWHERE:
                 continue
             before = known.get(id(x))
             if before is not None and before[1] >= depth:
                 continue
             known[id(x)] = x, depth
-            if type(x) is FunctionType:
+            if kind is FunctionType:
                 yield x
             if depth:
-                parts += _parts(x)
+                parts += gc.get_referents(x) if kind in _PLAIN_CONTAINERS else _parts(x)
         if not parts:
             return
         level = parts
@@ -157,7 +159,7 @@ _ARRAYS = np.ndarray, Tensor
 
 def _parts(x: Any) -> Iterable[Any]:
     """What an object holds that decides what its calls do."""
-    if type(x) in _PLAIN_CONTAINERS:
+    if type(x) in _OF_LIBRARIES:
         return gc.get_referents(x)
     if type(x) is FunctionType:
         return (*map(held_in, x.__closure__ or ()), *vars(x).values(), RULES.get(x))
@@ -171,4 +173,11 @@ def _parts(x: Any) -> Iterable[Any]:
         return x.__func__, x.__self__
     if type(x) is GeneratorType:  # of which the function has been called
         return [part for part in gc.get_referents(x) if getattr(part, "__code__", 0) != x.gi_code]
-    return (type(x),) if is_of_user(type(x)) else gc.get_referents(x)
+    if is_of_user(type(x)):
+        return (type(x),)
+    _OF_LIBRARIES.add(type(x))
+    return gc.get_referents(x)
+
+
+_OF_LIBRARIES: weakref.WeakSet[type] = weakref.WeakSet()
+"""Classes of which that is known to be all: a module has a dozen dictionaries of hooks."""

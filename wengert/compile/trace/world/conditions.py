@@ -19,6 +19,7 @@ from wengert.compile.trace.world.places import (
     Attribute,
     Gradient,
     Guard,
+    Place,
     key_of,
     owners,
     unchanged,
@@ -51,8 +52,12 @@ class Conditions:
         key = key_of(guard.place)
         if key not in self.guards:
             self.guards[key] = guard
-            if late or any(self.changed & written_with(owner) for owner in owners(guard.place)):
+            if late or (self.changed and self._has_changed(guard.place)):
                 self.late.add(key)
+
+    def _has_changed(self, place: Place) -> bool:
+        """Whether the function has written in what a place leads through."""
+        return any(self.changed & written_with(owner) for owner in owners(place))
 
     def forget(self, part: Any) -> None:
         """The function has made this: it is no condition."""
