@@ -675,3 +675,16 @@ def test_long_chains(shape):
         x = b([np.tanh, np.add][k % 2], *([x] if k % 2 == 0 else [x, 0.5]))
     b.program.outputs = [x]
     assert count(planned(b).steps) <= 20
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.complex128])
+def test_a_sine_beside_its_cosine_is_what_both_are_alone(dtype):
+    # A function and its derivative ask for both: each was reduced and evaluated by itself.
+    x = np.linspace(-50, 50, 1003).astype(dtype)
+    compiled = wg.compile(lambda x: (np.sin(x), np.cos(x), np.sum(np.sin(x)) + np.cos(x)))
+    tight = 4 * np.finfo(x.real.dtype).eps
+    for one, other in zip(compiled(x), (np.sin(x), np.cos(x)), strict=False):
+        np.testing.assert_allclose(one, other, rtol=0, atol=tight * np.max(np.abs(other)))
+    summed = np.sum(np.sin(x.astype(np.result_type(dtype, np.float64))))
+    loose = 2000 * tight * np.max(np.abs(np.cos(x)))
+    np.testing.assert_allclose(compiled(x)[2], summed + np.cos(x), rtol=0, atol=loose)

@@ -31,7 +31,8 @@ BINARY = {"power", "float_power", "arctan2", "hypot", "copysign", "nextafter"}
 BINARY |= {"fmod", "remainder", "floor_divide", "maximum", "minimum", "fmax", "fmin"}
 BINARY |= {"logaddexp", "logaddexp2"}
 EXACT = {"sqrt", "rint", "floor", "ceil", "trunc", "sign", "absolute", "reciprocal", "square"}
-NAMES = series.NAMES | BINARY | EXACT
+TOGETHER = {"sin beside cos": 0, "cos beside sin": 1}
+NAMES = series.NAMES | BINARY | EXACT | {*TOGETHER}
 UNARY = NAMES - BINARY
 EXACT |= BINARY - {"power", "float_power", "arctan2", "hypot", "logaddexp", "logaddexp2"}
 BOUND = {"power": 4, "float_power": 4, "tan": 4}
@@ -48,6 +49,7 @@ def softplus(x):
 
 OTHERS = {"sigmoid": sigmoid, "softplus": softplus}
 OTHERS |= {"erf": scipy.special.erf, "erfc": scipy.special.erfc}
+OTHERS |= {"sin beside cos": np.sin, "cos beside sin": np.cos}
 
 
 def reference(name):
@@ -75,6 +77,8 @@ def compiled(name, dtype, lanes):
     kinds = (np.dtype(dtype),) * arity
     if name == "falling_exp":  # which no program names
         value = call(builder, name, *loaded)
+    elif name in TOGETHER:
+        value = series.sin_and_cos(builder, *loaded)[TOGETHER[name]]
     else:
         value = apply(builder, name, kinds[0], kinds, loaded)
     builder.store(value, at(target), align=4)

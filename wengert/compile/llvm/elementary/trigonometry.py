@@ -2,7 +2,8 @@
 
 sin and cos subtract the nearest multiple of π, in three parts (Cody & Waite, 1980, chapter 8), and
 take one polynomial on [-π/2, π/2]: two polynomials on half of that, one for each function, would
-cost more where every lane must compute both. Arguments too large for three parts are reduced one by
+cost more where every lane must compute both. They are what is taken where both are asked for, as by
+a function and its derivative. Arguments too large for three parts are reduced one by
 one with as many digits of 1/π as they need (Payne & Hanek, "Radian reduction for trigonometric
 functions", 1983).
 """
@@ -77,13 +78,28 @@ def cos(x: Lanes) -> Lanes:
     return (sin_reduced(r).bits() ^ odd_to_sign(n + 1)).floats()
 
 
-@native(large=True)
-def tan(x: Lanes) -> Lanes:
-    """sin(r) / cos(r), or -cos(r) / sin(r) beside an odd multiple of π/2."""
+def quarter(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+    """(n, sin(r), cos(r)) for x = n π/2 + r with |r| <= π/4."""
     n, r = reduced(x, 0.5, 0.0)
     z = r * r
     sine = mad(r * z, polynomial(z, polynomials.SIN_QUARTER), r)
     cosine = mad(mad(z, polynomial(z, polynomials.COS_QUARTER), -0.5), z, 1.0)
+    return n, sine, cosine
+
+
+def sin_and_cos(x: Lanes) -> tuple[Lanes, Lanes]:
+    """Both, with the sign that the quarter of the circle gives them."""
+    n, sine, cosine = quarter(x)
+    odd = odd_to_sign(n) < 0
+    s, c = where(odd, cosine, sine), where(odd, sine, cosine)
+    s = (s.bits() ^ odd_to_sign(n >> 1)).floats()
+    return where(x.equals(0.0), x, s), (c.bits() ^ odd_to_sign((n + 1) >> 1)).floats()
+
+
+@native(large=True)
+def tan(x: Lanes) -> Lanes:
+    """sin(r) / cos(r), or -cos(r) / sin(r) beside an odd multiple of π/2."""
+    n, sine, cosine = quarter(x)
     odd = odd_to_sign(n) < 0
     y = where(odd, -cosine, sine) / where(odd, sine, cosine)
     return where(x.equals(0.0), x, y)

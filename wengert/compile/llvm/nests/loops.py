@@ -49,7 +49,12 @@ from wengert.compile.llvm.nests.accumulators import (
 )
 from wengert.compile.llvm.nests.neighbours import Window, neighbours, read_together, write_together
 from wengert.compile.llvm.nests.phases import Phases
-from wengert.compile.llvm.nests.products import CONTRACT, products_summed, sums_of_products
+from wengert.compile.llvm.nests.products import (
+    CONTRACT,
+    circular_pairs,
+    products_summed,
+    sums_of_products,
+)
 from wengert.compile.llvm.nests.scatters import Copies, places
 from wengert.compile.llvm.nests.schedule import Nest, Phase, arguments, cost, dtype_of
 from wengert.compile.llvm.nests.streams import Stream, falling
@@ -96,7 +101,8 @@ class NestWriter:
         self.copies: dict[int, Copies] = {}  # by buffer: of the places that are added to
         self.tables: dict[int, Table] = {}  # by load: what it takes elements out of
         self.windows = neighbours(nest, self.plan.level)
-        self.read: dict[int, list[V]] = {}  # by load: what was read together with another
+        self.circular = circular_pairs(nest.operations)
+        self.read: dict[int, list[V]] = {}  # what was read, or computed, together with another
         self.now: tuple[Collection[int], int, int] = ((), 0, 0)  # see `_is_now`
         self.tile_row: V = I64(0)
         self.in_square = False
@@ -324,6 +330,8 @@ class NestWriter:
         rows = self._operands(number, op.args)
         if number in self.terms:
             return [self.b.fmul(*args, flags=(CONTRACT,)) for args in rows]
+        if number in self.circular and all(map(self._is_now, self.circular[number])):
+            return self._circular(number, rows)
         if number in self.falling:
             return [series.call(self.b, "falling_exp", *args) for args in rows]
         if (summed := self.sums.get(number)) and self._at_once(
@@ -331,6 +339,14 @@ class NestWriter:
         ):
             return [summed.of(self.b, *args) for args in self._operands(number, summed.read)]
         return [apply(self.b, op.name, op.dtype, kinds, list(args)) for args in rows]
+
+    def _circular(self, number: int, rows: list[tuple[Any, ...]]) -> list[Any]:
+        """A sine or a cosine, where both are asked for."""
+        if number not in self.read:
+            pairs = [series.sin_and_cos(self.b, *args) for args in rows]
+            both = zip(*pairs, strict=True)
+            self.read |= {k: list(x) for k, x in zip(self.circular[number], both, strict=True)}
+        return self.read[number]
 
     def _operands(self, number: int, args: Sequence[int]) -> list[tuple[Any, ...]]:
         """What an operation reads, for each vector of the block if it is one of vectors."""

@@ -1,7 +1,8 @@
-"""Products that are rounded together with the sum that they are a part of, by one instruction.
+"""Operations that are one where two are asked for: products in sums, and a sine with its cosine.
 
-A difference is no such sum: what is equal with NumPy differs by zero, so that a residual x x - y
-vanishes where y is the rounded square, and the root of a discriminant is no NaN.
+Products are rounded together with the sum that they are a part of, by one instruction. A difference
+is no such sum: what is equal with NumPy differs by zero, so that a residual x x - y vanishes where
+y is the rounded square, and the root of a discriminant is no NaN.
 """
 
 from __future__ import annotations
@@ -70,3 +71,16 @@ def _is_product(k: int, operations: Sequence[Operation]) -> bool:
     op = operations[k]
     multiplies = isinstance(op, Apply) and op.name == "multiply"
     return multiplies and dtype_of(op, operations) in (np.float32, np.float64)
+
+
+CIRCULAR = "sin", "cos"
+
+
+def circular_pairs(operations: Sequence[Operation]) -> dict[int, tuple[int, int]]:
+    """The sines and cosines of one value, by the number of either."""
+    found: dict[int, dict[str, int]] = {}
+    for k, op in enumerate(operations):
+        if isinstance(op, Apply) and op.name in CIRCULAR and op.dtype in (np.float32, np.float64):
+            found.setdefault(op.args[0], {})[op.name] = k
+    pairs = [(ks["sin"], ks["cos"]) for ks in found.values() if len(ks) == 2]
+    return {k: pair for pair in pairs for k in pair}
