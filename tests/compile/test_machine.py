@@ -136,6 +136,26 @@ def test_what_goes_round_in_a_loop_and_is_read_by_nobody_is_left_out():
     assert any(i.opcode == "insertelement" for b in function.blocks for i in b.instructions)
 
 
+def test_what_a_loop_seldom_does_is_told_to_be_seldom():
+    # A loop that now and then looks at the clock kept its state in memory for all rounds: calls
+    # spoil registers, and LLVM took them to be as likely as the next round.
+    from llvmlite import ir
+
+    from wengert.compile.llvm.machine.control import Merge
+    from wengert.compile.llvm.machine.values import BIT, I64
+
+    module = ir.Module("seldom")
+    function, b = functions.internal(module, "f", I64, [BIT, I64])
+    due, x = function.args
+    goes = Merge(b, "on")
+    goes.come([x], unless=due, mostly=True)
+    goes.come([b.add(x, I64(1))])
+    (result,) = goes.begin()
+    goes.close()
+    b.ret(result)
+    assert '!"branch_weights", i32 1, i32 1024' in str(module)
+
+
 def test_code_from_disk_is_not_compiled_again(folder, monkeypatch):
     compiled(adder(7))
     monkeypatch.setattr(machine, "_object_of", None)

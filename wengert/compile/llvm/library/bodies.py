@@ -220,7 +220,7 @@ class Breath:
         """The status after so many iterations: of the last one, or -1 if the user interrupts."""
         goes = Merge(self.b, "on")
         due = count.equals(count.new(self.following.get()))
-        goes.come([status.value], unless=(due & status.equals(0)).value)
+        goes.come([status.value], unless=(due & status.equals(0)).value, mostly=True)
         now, steps = count.new(self._clock()), count.new(self.steps.get())
         same, many = now.equals(now.new(self.second.get())), ~steps.below(OFTEN)
         self.second.put(now.value)

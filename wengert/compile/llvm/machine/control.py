@@ -18,14 +18,19 @@ class Merge:
         self.block = builder.append_basic_block(name)
         self.ways: list[tuple[Any, Sequence[Any]]] = []
 
-    def come(self, values: Sequence[Any] = (), unless: Any = None) -> None:
-        """Go there with these values; where a condition is given, only if it does not hold."""
+    def come(self, values: Sequence[Any] = (), unless: Any = None, mostly: bool = False) -> None:
+        """Go there with these values; where a condition is given, only if it does not hold.
+
+        What comes after a way that is `mostly` taken may be slow: it leaves the registers to that.
+        """
         self.ways.append((self.builder.block, values))
         if unless is None:
             self.builder.branch(self.block)
             return
         on = self.builder.append_basic_block("on")
-        self.builder.cbranch(unless, on, self.block)
+        branch = self.builder.cbranch(unless, on, self.block)
+        if mostly:
+            branch.set_weights([1, 1 << 10])
         self.builder.position_at_end(on)
 
     def begin(self) -> list[Any]:
