@@ -78,9 +78,9 @@ CIRCULAR = "sin", "cos"
 
 def circular_pairs(operations: Sequence[Operation]) -> dict[int, tuple[int, int]]:
     """The sines and cosines of one value, by the number of either."""
-    found: dict[int, dict[str, int]] = {}
+    of_value: dict[int, dict[str, int]] = {}
     for k, op in enumerate(operations):
         if isinstance(op, Apply) and op.name in CIRCULAR and op.dtype in (np.float32, np.float64):
-            found.setdefault(op.args[0], {})[op.name] = k
-    pairs = [(ks["sin"], ks["cos"]) for ks in found.values() if len(ks) == 2]
+            of_value.setdefault(op.args[0], {})[op.name] = k
+    pairs = [(both["sin"], both["cos"]) for both in of_value.values() if len(both) == 2]
     return {k: pair for pair in pairs for k in pair}
