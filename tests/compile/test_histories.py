@@ -7,13 +7,18 @@ failure shows the smallest history that fails, as a program that can be run.
 
 from __future__ import annotations
 
+import gc
 import os
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("llvmlite")
 
+import wengert as wg
 from tests.compile.chunks import chunks
 from tests.compile.histories.history import (
     NUDGES,
@@ -104,6 +109,47 @@ def test_every_kind_of_piece_runs_eagerly() -> None:
         if k % 7 == 0:
             seen = run(directed(k, kind), lambda f: f).seen
             assert seen[0]["error"] is None, (kind, seen[0]["error"])
+
+
+@pytest.fixture
+def apart() -> Iterator[None]:
+    """A collection looks at what came since only."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("apart")
+@pytest.mark.parametrize("places", chunks(0, 1200, 80, CHUNK))
+def test_no_call_of_a_compiled_function_leaves_a_cycle_to_the_collector(places: range) -> None:
+    # A call that was not native left one with its arguments and results, and a trace that began
+    # again one with the variables of all who called: batches lived until garbage was collected.
+    for place in places:
+        history = directed(place, HONOURED[(place * 1009) % len(HONOURED)])
+        eager = left_by(history, lambda f: f)
+        found = [x for x in left_by(history, wg.compile) - eager if not x.startswith(OF_CTYPES)]
+        assert not found, history.kinds()
+
+
+OF_CTYPES = "_ctypes.", "ctypes.", "llvmlite.", "builtins."
+"""Classes of arrays in C, which are made with the first machine code of their length."""
+
+
+def left_by(history: History, compile: Any) -> Counter[str]:
+    """The classes of what only a collection frees after a history."""
+    collects, flags = gc.isenabled(), gc.get_debug()
+    gc.disable()
+    try:
+        run(history, compile)
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        return Counter(f"{type(x).__module__}.{type(x).__name__}" for x in gc.garbage)
+    finally:
+        gc.set_debug(flags)
+        gc.garbage.clear()
+        if collects:
+            gc.enable()
 
 
 def test_a_history_is_the_same_for_the_same_seed() -> None:

@@ -247,10 +247,11 @@ def step(event: Event, world: Any, own: set[str]) -> dict[str, Any]:
     # Weakly: a gradient that is kept has memory that no other gradient takes.
     before = {id(t): (weakref.ref(t), version(t)) for t in tensors_of(world, own)}
     try:
-        exec(event.text, vars(world))  # noqa: S102
+        callers = lived(event, world)
     except Exception as raised:
         notes = [n for n in getattr(raised, "__notes__", ()) if "In a compiled function" not in n]
         error = [type(raised).__name__, str(raised), *notes]
+        callers = None
     seen = Seeing()
     names = [n for n in vars(world) if n not in own and n not in HIDDEN]
     values = {n: seen.look(vars(world)[n], n) for n in sorted(names)}
@@ -269,7 +270,21 @@ def step(event: Event, world: Any, own: set[str]) -> dict[str, Any]:
         "identity": seen.same,
         "sharing": seen.sharing(),
         "versions": moved,
+        "kept": callers is not None and callers() is not None,
     }
+
+
+def lived(event: Event, world: Any) -> weakref.ref[Any]:
+    """What lives as long as the variables of those who called: so long as one frame is kept."""
+    variable = Seeing()
+    collects = gc.isenabled()
+    gc.disable()  # which would free by chance what has to be free by itself
+    try:
+        exec(event.text, vars(world))  # noqa: S102
+    finally:
+        if collects:
+            gc.enable()
+    return weakref.ref(variable)
 
 
 HIDDEN = {
@@ -386,7 +401,7 @@ class Difference:
         return found and found[1]
 
 
-CHECKS = ("values", "identity", "sharing", "versions")
+CHECKS = ("values", "identity", "sharing", "versions", "kept")
 
 
 def difference(history: History, ignored: Iterable[str] = ()) -> Difference | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -307,27 +308,29 @@ def _form(x: Any) -> Any:
 
 def structured(item: Any, outputs: list[Any], values: dict[Any, Any], flat: list[Any]) -> Any:
     """A result's structure, filled with what its leaves are in this call, which is noted."""
+    return filled(item, functools.partial(_value_of, outputs, values, flat))
 
-    def value_of(leaf: Any) -> Any:
-        if leaf not in values:
-            values[leaf] = make(leaf)
-        return values[leaf]
 
-    def make(leaf: Any) -> Any:
+def _value_of(outputs: list[Any], values: dict[Any, Any], flat: list[Any], leaf: Any) -> Any:
+    if leaf not in values:
         if type(leaf) is Part:
-            return leaf.of(value_of(leaf.base))
-        if type(leaf) is not Output:
-            return leaf.read(flat)
-        array = outputs[leaf.number]
-        if not leaf.tensor:
-            return array.item() if leaf.weak else array[()] if leaf.scalar else array
-        tensor = wrap(array)
-        tensor._origin = INFERENCE if leaf.inference else None
-        if leaf.leaf:
-            tensor.requires_grad_()
-        return tensor
+            values[leaf] = leaf.of(_value_of(outputs, values, flat, leaf.base))
+        elif type(leaf) is Output:
+            values[leaf] = _returned(leaf, outputs[leaf.number])
+        else:
+            values[leaf] = leaf.read(flat)
+    return values[leaf]
 
-    return filled(item, value_of)
+
+def _returned(leaf: Output, array: Any) -> Any:
+    """An array of the program as what the function returns there."""
+    if not leaf.tensor:
+        return array.item() if leaf.weak else array[()] if leaf.scalar else array
+    tensor = wrap(array)
+    tensor._origin = INFERENCE if leaf.inference else None
+    if leaf.leaf:
+        tensor.requires_grad_()
+    return tensor
 
 
 def _described(x: Any) -> str:

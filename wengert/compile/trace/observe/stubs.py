@@ -13,11 +13,12 @@ import inspect
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
-from types import CodeType, FunctionType, GeneratorType, MethodType, ModuleType
+from types import CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from wengert.arrays.methods import ArrayMethods
 from wengert.compile.trace.observe import rewrite
 from wengert.compile.trace.observe.libraries import BUILTIN
 from wengert.compile.trace.observe.objects import ATOMS, held_in
@@ -152,9 +153,9 @@ def functions_behind(value: Any, known: dict[int, tuple[Any, int]]) -> Iterator[
         level = parts
 
 
-_LEADING_NOWHERE = {*ATOMS, np.ndarray, Tensor, *BUILTIN, ModuleType}
+_LEADING_NOWHERE = {*ATOMS, np.ndarray, Tensor, *BUILTIN, ModuleType, FrameType}
 _PLAIN_CONTAINERS = frozenset({dict, list, tuple, set})
-_ARRAYS = np.ndarray, Tensor
+_ARRAYS = np.ndarray, ArrayMethods, Tensor
 
 
 def _parts(x: Any) -> Iterable[Any]:

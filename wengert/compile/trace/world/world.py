@@ -159,11 +159,10 @@ class World(Reads):
         return result
 
     def let_go(self) -> None:
-        """Of errors and frames. A trace's frames have it, so they would hold themselves, and with
-        them the variables of all who called, until garbage is collected.
+        """Of everything. A trace's frames have it, so by what it holds they would hold themselves,
+        and with them the variables of all who called, until garbage is collected.
         """
-        self.broken, self.unexplained = None, []
-        self.asked.clear()
+        vars(self).clear()
 
     @contextlib.contextmanager
     def observing(self) -> Iterator[None]:
