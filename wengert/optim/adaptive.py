@@ -16,6 +16,7 @@ class Adagrad(Optimizer):
     """Rates divided by the root of the sum of squares (Duchi et al., 2011)."""
 
     counts = True
+    keeps = ("sum",)
 
     @settings("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps")
     def __init__(
@@ -35,9 +36,6 @@ class Adagrad(Optimizer):
         for group in self.param_groups:
             for p in group["params"]:
                 self._start(group, p, self.state[p], self.buffers(group))
-
-    def buffers(self, group: Group) -> tuple[str, ...]:
-        return ("sum",)
 
     def initial(self, group: Group, name: str, like: Array) -> Array:
         return np.full_like(like, self.defaults["initial_accumulator_value"])
@@ -118,6 +116,7 @@ class Adadelta(Optimizer):
     """Steps of the size of past steps (Zeiler, 2012)."""
 
     counts = True
+    keeps = ("square_avg", "acc_delta")
 
     @settings("lr", "eps", "weight_decay")
     def __init__(
@@ -135,9 +134,6 @@ class Adadelta(Optimizer):
     ) -> None:
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
-
-    def buffers(self, group: Group) -> tuple[str, ...]:
-        return ("square_avg", "acc_delta")
 
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array
@@ -157,6 +153,7 @@ class Adamax(Optimizer):
     """Adam with the infinity norm (Kingma and Ba, 2015)."""
 
     counts = True
+    keeps = ("exp_avg", "exp_inf")
 
     @settings("lr", "eps", "weight_decay")
     def __init__(
@@ -172,9 +169,6 @@ class Adamax(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None: ...
-
-    def buffers(self, group: Group) -> tuple[str, ...]:
-        return ("exp_avg", "exp_inf")
 
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array

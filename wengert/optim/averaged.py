@@ -27,6 +27,7 @@ class Rprop(Optimizer):
     """
 
     counts = True
+    keeps = ("prev", "step_size")
 
     @settings("lr")
     def __init__(
@@ -43,9 +44,6 @@ class Rprop(Optimizer):
     ) -> None:
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-
-    def buffers(self, group: Group) -> tuple[str, ...]:
-        return ("prev", "step_size")
 
     def initial(self, group: Group, name: str, like: Array) -> Array:
         if name == "prev":
@@ -85,6 +83,7 @@ class ASGD(Optimizer):
     """
 
     counts = True
+    keeps = ("ax",)
     scalars: ClassVar[tuple[str, ...]] = ("eta", "mu")
 
     @settings("lr", "weight_decay")
@@ -101,9 +100,6 @@ class ASGD(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None: ...
-
-    def buffers(self, group: Group) -> tuple[str, ...]:
-        return ("ax",)
 
     def initial(self, group: Group, name: str, like: Array) -> Array:
         if name == "ax":

@@ -42,9 +42,7 @@ class Moments(Optimizer):
     """Optimizers with running means of the gradient and of its square."""
 
     counts = True
-
-    def buffers(self, group: Group) -> tuple[str, ...]:
-        return ("exp_avg", "exp_avg_sq")
+    keeps = ("exp_avg", "exp_avg_sq")
 
     def average(self, group: Group, g: Array, state: State, a: Array) -> tuple[Array, Array]:
         """m += (1 - beta1) (g - m);  v = beta2 v + (1 - beta2) g^2"""

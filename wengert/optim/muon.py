@@ -33,6 +33,7 @@ class Muon(Optimizer):
     tensor(True)
     """
 
+    keeps = ("momentum_buffer",)
     whole = True
 
     @settings()
@@ -79,9 +80,6 @@ class Muon(Optimizer):
             if p.is_complex():
                 self.param_groups = self.param_groups[:-1]
                 raise RuntimeError("Muon does not support complex parameters")
-
-    def buffers(self, group: Group) -> tuple[str, ...]:
-        return ("momentum_buffer",)
 
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array

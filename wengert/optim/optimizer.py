@@ -70,11 +70,14 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 class Optimizer:
     """Base of optimizers: `params` is an iterable of tensors, or of dictionaries, one per group.
 
-    Subclasses name their state in `buffers` and write `update`; or write `step` themselves.
+    Subclasses name their state in `keeps`, or in `buffers` where it depends on the group, and write
+    `update`; or write `step` themselves.
     """
 
     counts: ClassVar[bool] = False
     """Whether the state of each parameter counts its steps."""
+    keeps: ClassVar[tuple[str, ...]] = ()
+    """The arrays that the formula keeps for each parameter."""
     scalars: ClassVar[tuple[str, ...]] = ()
     """What else the state of each parameter has that is one number: see `advance`."""
     whole: ClassVar[bool] = False
@@ -126,7 +129,7 @@ class Optimizer:
 
     def buffers(self, group: Group) -> tuple[str, ...]:
         """The names of the arrays that the formula keeps for each parameter."""
-        return ()
+        return self.keeps
 
     def update(
         self, group: Group, t: float, p: Array, g: Array, state: State, a: Array, b: Array

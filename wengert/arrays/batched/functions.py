@@ -106,12 +106,6 @@ def _swapaxes(level: Level, a: BatchedArray, axis1: int, axis2: int) -> Any:
     return BatchedArray(np.swapaxes(a.raw, i + 1, j + 1), level) if a.ndim else a[...]
 
 
-@means(np.moveaxis)
-def _moveaxis(level: Level, a: BatchedArray, source: Any, destination: Any) -> Any:
-    here, there = (tuple(i + 1 for i in axes_of(p, a.ndim)) for p in (source, destination))
-    return BatchedArray(np.moveaxis(a.raw, here, there), level)
-
-
 @means(np.broadcast_to)
 def _broadcast_to(level: Level, array: BatchedArray, shape: Any, subok: bool = False) -> Any:
     shape = _sizes(shape)

@@ -19,7 +19,7 @@ means, pattern = Level.means, Level.pattern
 
 
 @pattern(
-    np.flip, np.linalg.diagonal, np.rot90, np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft,
+    np.linalg.diagonal, np.rot90, np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft,
     convolution.max_places,
 )  # fmt: skip
 def _further(function: Any, level: Level, *args: Any, **kwargs: Any) -> Any:
