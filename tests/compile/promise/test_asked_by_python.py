@@ -41,6 +41,23 @@ FOUND: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a call of a number": ("class C:\n    def __getattr__(self, name): return 3.0\no = C()", "o.update(n=1); return x", ("del C.__getattr__",)),
     # C's method of a dictionary calls one of its class.
     "a method that calls another": ("class C(collections.OrderedDict): pass\no = C(a=2.0)", "return x * o.setdefault('a', 1.0)", ("C.__getitem__ = lambda self, k: 4.0", "C.__getitem__ = None")),
+    # What a method returned was taken for nothing where it was None.
+    "a popped None": ("o = {'k': None}", "v = o.pop('k'); o['k'] = v; return x, v", ("o['k'] = 'a'", "o['k'] = 2.0")),
+    "a None that is put where nothing was": ("o = {}", "return x, o.setdefault('k')", ("o.clear()", "o['k'] = 2.0")),
+    # How many dimensions an array has that holds one number.
+    "a number of a list of one": ("o = np.array([2.0])", "return x * float(o)", ("o = np.array(2.0)", "o = np.array([[3.0]])")),
+    # It was that of a number of NumPy's.
+    "the imaginary part of a number": ("o = 2.5", "return x, o.imag", ("o = 3.5", "o = 4.5")),
+    # A module was sought by the name of another one, or not at all.
+    "an import of what is in a package": ("", "import os.path; return x * len(os.path.sep)", ("import os.path; os.path.sep = '//'", "os.path.sep = '/'")),
+    "an import by a function": ("import sys; other = sys.modules['users_other'] = types.ModuleType('users_other'); other.k = 2.0", "return x * __import__('users_other').k", ("other.k = 3.0", "del sys.modules['users_other']")),
+    # A library that gives a tensor, a function or a class of the user's was not asked for it again.
+    "a function of the context": ("import contextvars\nv = contextvars.ContextVar('v')\nv.set(lambda x: x * 2)", "return v.get()(x)", ("v.set(lambda x: x * 3)",)),
+    "a tensor of the context": ("import contextvars\nv = contextvars.ContextVar('v')\nv.set(wg.ones(1))", "return x * v.get()", ("v.set(wg.zeros(1))",)),
+    # Of a dictionary its items were looked at.
+    "a copy of a defaultdict": ("o = collections.defaultdict(float, a=1.0)", "return x, type(o.copy()['k']).__name__", ("o.default_factory = str", "o.default_factory = None")),
+    # It was something that is made.
+    "NotImplemented": ("", "return x, [].__eq__(3)", ()),
 }  # fmt: skip
 
 

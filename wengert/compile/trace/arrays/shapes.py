@@ -17,6 +17,7 @@ from wengert.compile.trace.arrays.array import Trace, TracedArray, writable
 from wengert.compile.trace.arrays.core import axes_of, for_reading, promotable
 from wengert.compile.trace.arrays.indexing import along
 from wengert.compile.trace.arrays.layouts import strides_of
+from wengert.compile.trace.arrays.numbers import class_of
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.rules import shapes
@@ -403,6 +404,8 @@ def _real(trace: Trace, val: Any) -> Any:
 
 @Trace.means(np.imag)
 def _imag(trace: Trace, val: Any) -> Any:
+    if val.weak and val.dtype.kind != "c":
+        return class_of(val)().imag
     return np.zeros_like(val) if val.dtype.kind != "c" else for_reading(np.imag, trace, val)
 
 

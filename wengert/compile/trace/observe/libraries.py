@@ -40,6 +40,7 @@ OPERATIONS: dict[Any, str | None] = {
     next: "_next",
     operator.getitem: "_getitem",
     os.getenv: "_getenv",
+    __import__: "_import",
     operator.setitem: "_setitem",
     isinstance: "_class",
     id: "_identity",

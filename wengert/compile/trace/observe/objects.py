@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import gc
 import operator
 import types
@@ -17,7 +19,8 @@ from wengert.compile.trace.observe.events import MISSING
 from wengert.compile.trace.observe.users import is_of_user
 
 ATOMS = frozenset(
-    {int, float, complex, bool, str, bytes, type(None), type(...), range, slice, CodeType}
+    {int, float, complex, bool, str, bytes, range, slice, CodeType}
+    | {type(None), type(...), type(NotImplemented)}
 )
 """Values that hold nothing which could be read later."""
 
@@ -57,6 +60,16 @@ def _rank(item: Any) -> int:
 def empty(container: Any) -> Any:
     """An empty container of the first class of this one that is no user's, for questions."""
     return next(cls for cls in type(container).__mro__ if not is_of_user(cls))()
+
+
+@functools.cache
+def answers(base: Any, name: str) -> bool:
+    """Whether a method of a container returns anything: it does for one of zeros."""
+    for args in ((), (0,), (0, 0)):
+        with contextlib.suppress(Exception):
+            if getattr(base({0: 0}), name)(*args) is not None:
+                return True
+    return False
 
 
 def may_raise(container: Any, name: str, args: tuple[Any, ...]) -> bool:

@@ -28,6 +28,7 @@ from wengert.compile.trace.observe.objects import (
     ATOMS,
     CHANGEABLE,
     CONTAINERS,
+    answers,
     base_of,
     contents,
     dictionary_behind,
@@ -63,6 +64,9 @@ class Observer(Calls):
         return self._read("global", frame.f_globals, name, value, name)
 
     def read_module(self, module: Any, name: str) -> Any:
+        """`import a.b` gives a; and names are relative to where they are imported."""
+        if sys.modules.get(name) is not module:
+            name = module.__name__
         return self._read("global", sys.modules, name, module, name)
 
     def imported(self, module: Any, value: Any, name: str) -> Any:
@@ -512,7 +516,7 @@ class Observer(Calls):
                 name, args = "remove", (result,)
             write = Write("call", owner, name, before, (args, named), within)
             self._tell(self.on_write, write)
-            if result is not None and not unused:
+            if not unused and answers(base_of(owner), name):
                 self._read_contents(owner)
             elif may_raise(owner, name, args):
                 self._read_what_is_taken(owner, args)
@@ -582,6 +586,9 @@ class Observer(Calls):
     def _getenv(self, _: Any, *args: Any) -> Any:
         self._reach(os.environ, None, "os.environ")
         return self.called(os.environ.get, *args)
+
+    def _import(self, function: Any, *args: Any) -> Any:
+        return self.read_module(function(*args), args[0])
 
     def _delattr(self, _: Any, owner: Any, name: Any) -> None:
         self.delete_attribute(owner, name)

@@ -324,10 +324,10 @@ def compared(answer: Any, shared: bool) -> Any:
     """What is compared of an answer, which others have too if it is `shared`; MISSING if nothing
     can be.
     """
-    if isinstance(answer, Tensor | type | FunctionType):
-        return MISSING
     if shared:
         return answer
+    if isinstance(answer, Tensor | type | FunctionType):
+        return MISSING
     held = _held(answer)
     return MISSING if held is None or not is_seen_whole(held) else held
 
