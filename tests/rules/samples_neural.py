@@ -87,6 +87,14 @@ LOSSES: dict[Any, list[Call]] = {
         {"x": normal(4, 3), "target": _targets, "weights": None, "axis": 1},
         {"x": normal(3, 2), "target": integers(1, -1), "weights": normal(2), "axis": 0},
     ],
+    neural.mean_picked: [
+        {
+            "x": fixed(np.sin(np.arange(12.0)).reshape(4, 3)),
+            "target": _targets,
+            "count": 3,
+            "axis": 1,
+        },
+    ],
     neural.unpicked: [
         {"g": normal(4), "target": _targets, "weights": None, "x_shape": (4, 3), "axis": 1},
         {

@@ -143,6 +143,7 @@ CALLS[indexing.put_along_axis] = [
 CLASSES = RNG.integers(-1, 7, 5)
 CALLS[neural.margins] = [(*arrays(1, *FEW), np.abs(CLASSES), 0.5, p) for p in (1, 2)]
 CALLS[neural.picked] = [(*arrays(1, *FEW), CLASSES, w, 1) for w in (None, *arrays(1, 5))]
+CALLS[neural.mean_picked] = [(*arrays(1, *FEW), CLASSES, 3, 1)]
 CALLS[neural.unpicked] = [(*arrays(1, 5), CLASSES, w, FEW, 1) for w in (None, *arrays(1, 5))]
 
 # ---- transforms and products

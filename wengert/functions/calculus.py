@@ -19,10 +19,12 @@ from wengert.functions.arguments import of_tensors, one_dim, tensor_of
 from wengert.functions.joining import cat
 from wengert.functions.reductions import cumsum, sum
 from wengert.functions.shapes import narrow, select
+from wengert.rules.blocks import EXACT
+from wengert.rules.indexing import slices
 from wengert.rules.shapes import difference
-from wengert.tensor import Tensor
+from wengert.tensor import Tensor, wrap
 
-_difference = recorder(difference)
+_difference, _power, _get = recorder(difference), recorder(np.power), recorder(slices)
 
 
 @of_tensors(1, takes_out=True)
@@ -239,4 +241,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
         raise RuntimeError(f"x must be a one-dimensional tensor, got shape {list(x.shape)}")
     if N is not None and N < 0:
         raise RuntimeError(f"N must be non-negative, got {N}")
-    return numpy.vander(x, N, increasing)
+    if x._array.dtype not in EXACT:
+        return numpy.vander(x, N, increasing)
+    powers = np.arange(len(x) if N is None else N, dtype=x._array.dtype)
+    return _power(_get(x, (slice(None), None)), wrap(powers if increasing else powers[::-1]))

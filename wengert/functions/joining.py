@@ -26,9 +26,11 @@ from wengert.functions.arguments import (
 )
 from wengert.functions.shapes import atleast_1d, atleast_2d, atleast_3d, reshape
 from wengert.rules import shapes as rules
+from wengert.rules.indexing import slices
 from wengert.tensor import Tensor, wrap
 
 _split, _unbind = recorder(rules.split), recorder(rules.unbind)
+_expand, _get, _WHOLE = recorder(rules.expand), recorder(slices), slice(None)
 _concatenate, _stack = recorder(np.concatenate), recorder(np.stack)
 
 # ---- joining -------------------------------------------------------------------------------
@@ -188,7 +190,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     )
     items = [tensor_of(x, "tensors") for x in items]
     _at_most("meshgrid", items, 1)
-    items = [x.reshape(-1) for x in items]
+    items = [x if x._array.ndim else x.reshape(1) for x in items]
     one_dtype("meshgrid", items)
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(
@@ -197,11 +199,10 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     swap = indexing == "xy" and len(items) > 1
     if swap:
         items[:2] = items[1::-1]
-    shape = [len(x) for x in items]
-    grids = [
-        x.reshape([-1 if k == i else 1 for k in range(len(items))]).expand(shape)
-        for i, x in enumerate(items)
-    ]
+    shape = tuple([len(x._array) for x in items])
+    grids = []
+    for left, x in enumerate(items, 1 - len(items)):  # so many dimensions behind its own
+        grids.append(_expand(_get(x, (_WHOLE,) + (None,) * -left) if left else x, shape))
     if swap:
         grids[:2] = grids[1::-1]
     return tuple(grids)

@@ -221,7 +221,22 @@ def chain_matmul(*matrices: Any) -> Tensor:
 def kron(input: Any, other: Any) -> Tensor:
     """The Kronecker product: each element of one times all of the other."""
     dtype = dtypes.result_type(input, other)
-    return numpy.kron(cast(input, dtype), cast(other, dtype))
+    return kronecker(cast(input, dtype), cast(other, dtype), _multiply, _reshape)
+
+
+def kronecker(a: Any, b: Any, multiply: Any, reshape: Any) -> Any:
+    """np.kron, by functions that multiply and reshape."""
+    m, n = a.shape, b.shape
+    ndim = max(len(m), len(n))
+    m, n = (1,) * (ndim - len(m)) + tuple(m), (1,) * (ndim - len(n)) + tuple(n)
+    spread = multiply(
+        reshape(a, tuple([k for size in m for k in (size, 1)])),
+        reshape(b, tuple([k for size in n for k in (1, size)])),
+    )
+    return reshape(spread, tuple([i * j for i, j in zip(m, n, strict=True)]))
+
+
+_multiply, _reshape = recorder(np.multiply), recorder(np.reshape)
 
 
 @of_tensors(2, alike=True, takes_out=True)

@@ -19,7 +19,7 @@ from wengert.rules.elementwise import FEW, ZERO, at_least, at_most, clip, clip_i
 from wengert.rules.indexing import put_along_axis
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops
 from wengert.rules.reductions import log_softmax, softmax
-from wengert.rules.rule import elementwise, general, transposed
+from wengert.rules.rule import elementwise, general, linear, transposed
 from wengert.rules.ways import INTO, implemented, way
 
 # ---- activations ---------------------------------------------------------------------------
@@ -597,6 +597,44 @@ def note_classes(target, classes, ignored, places):
 transposed(
     *(picked, unpicked, "NllLoss", "NllLossBackward"),
     constants=("target", "weights"),
+    axes=("axis",),
+)
+
+
+@primitive
+@implemented
+def mean_picked(x: Any, target: Any, count: int, axis: int) -> Any:
+    """The sum of `picked` over their count: the common loss, in one step."""
+    return np.sum(picked(x, target, None, axis)) / count
+
+
+@way(mean_picked, _by_loops)
+def _mean_picked_by_loops(x: Any, target: Any, count: int, axis: int) -> Any:
+    out = np.empty(1, x.dtype)
+    (lines,) = as_lines(axis, x)
+    _mean_of_classes(lines, target.reshape(lines.shape[::2]), count, out)
+    return out.reshape(())
+
+
+@loops
+def _mean_of_classes(x, target, count, out):
+    outer, inner = target.shape
+    total = 0.0
+    for i in range(outer):
+        for k in range(inner):
+            at = target[i, k]
+            if at >= 0:
+                total -= float(x[i, at, k])
+    out[0] = total / count
+
+
+linear(
+    mean_picked,
+    lambda g, target, count, x_shape, axis: unpicked(
+        np.broadcast_to(g / count, target.shape), target, None, x_shape, axis
+    ),
+    name="NllLoss",
+    constants=("target",),
     axes=("axis",),
 )
 

@@ -11,6 +11,7 @@ from wengert.dispatch import as_array
 from wengert.functions.calculus import slope
 from wengert.functions.numpy.calls import no_more
 from wengert.functions.numpy.shapes import known
+from wengert.functions.products import kronecker
 from wengert.tensor import Tensor, wrap
 
 # ---- differences and integrals -------------------------------------------------------------
@@ -133,14 +134,7 @@ def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 
 @composed(np.kron)
 def _kron(a: Any, b: Any) -> Any:
-    a, b = as_array(a), as_array(b)
-    n = max(len(a.shape), len(b.shape))
-    left, right = (tuple((1,) * (n - len(x.shape)) + tuple(x.shape)) for x in (a, b))
-    spread = np.multiply(
-        np.reshape(a, [k for size in left for k in (size, 1)]),
-        np.reshape(b, [k for size in right for k in (1, size)]),
-    )
-    return np.reshape(spread, [i * j for i, j in zip(left, right, strict=True)])
+    return kronecker(as_array(a), as_array(b), np.multiply, np.reshape)
 
 
 # ---- polynomials, highest power first ------------------------------------------------------

@@ -296,18 +296,18 @@ def _nll_of(
     input: Tensor, places: Any, kept: int, weight: Any, classes: int, reduction: str
 ) -> Tensor:
     """The loss of targets that are known to be classes, or -1 if they are ignored."""
+    if weight is None and reduction == "mean" and kept:
+        return _mean_picked(input, places, kept, classes)
     weights = None if weight is None else np.where(places < 0, 0, weight[places])
     losses = _picked(input, places, weights, classes)
     if reduction != "mean":
         return reduced(losses, reduction)
-    if weights is None and kept == places.size > 0:
-        return mean(losses)
     with np.errstate(invalid="ignore", divide="ignore"):
         n = kept if weights is None else weights.sum()
         return total(losses) / wrap(as_array(n, losses._array.dtype))
 
 
-_picked = recorder(neural.picked)
+_picked, _mean_picked = recorder(neural.picked), recorder(neural.mean_picked)
 
 
 def _check_nll(x: Any, t: Any, weight: Any, classes: int) -> None:
