@@ -127,6 +127,9 @@ LOSSES: dict[Any, list[Call]] = {
         {"x": fixed(np.linspace(-1.0, 2.0, 12).reshape(3, 4)), "axes": (1,), "eps": 1e-3},
         {"x": fixed(np.sin(np.arange(24.0)).reshape(2, 3, 4)), "axes": (1, 2), "eps": 0.5},
     ),
+    normalization.standardize_groups: [
+        {"x": fixed(np.sin(np.arange(24.0)).reshape(2, 4, 3)), "groups": 2, "eps": 0.1},
+    ],
     normalization.standardize: [
         {"x": distinct(2, 3, 4), "axes": (2,), "eps": 1e-5},
         {"x": normal(4, 2, 3), "axes": (0, 2), "eps": 1e-3},

@@ -251,6 +251,30 @@ def _through_groups(g: Any, x: Any, y: Any, axes: tuple[int, ...], eps: float) -
 
 general(standardize, reverse={"x": _through}, forward={"x": _through}, name="NativeLayerNorm")
 
+
+@primitive
+def standardize_groups(x: Any, groups: int, eps: float) -> Any:
+    """`standardize` of each group of the channels of (N, C, ...)."""
+    return standardize(_in_groups(x, groups), (2,), eps).reshape(x.shape)
+
+
+def _in_groups(x: Any, groups: int) -> Any:
+    n, channels = x.shape[:2]
+    return x.reshape(n, groups, channels // groups * math.prod(x.shape[2:]))
+
+
+def _groups_through(g: Any, x: Any, y: Any, groups: int, eps: float) -> Any:
+    grouped = [_in_groups(a, groups) for a in (g, x, y)]
+    return _through(*grouped, (2,), eps).reshape(x.shape)
+
+
+general(
+    standardize_groups,
+    reverse={"x": _groups_through},
+    forward={"x": _groups_through},
+    name="NativeGroupNorm",
+)
+
 # ---- by the root of the mean square alone ---------------------------------------------------
 
 

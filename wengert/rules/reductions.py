@@ -504,7 +504,7 @@ def _others_of_plain(a: Any, axis: int) -> Any:
     """By one division, unless that would lose digits or is by 0."""
     limits, product = np.finfo(a.dtype), prod(a, axis, True)
     size = np.abs(product)
-    if np.all((size >= limits.tiny) & (size <= limits.max)):
+    if size.size and size.min() >= limits.tiny and size.max() <= limits.max:  # and none is NaN
         return product / a
     (lines,) = as_lines(axis, a)
     return _others_of_lines(lines).reshape(a.shape)
@@ -525,24 +525,27 @@ def _others_of_lines(x: Any) -> Any:
         totals = _multiplied(parts, axis=1)
         within = _others_of_lines(parts) * _others_of_lines(totals[..., None])[:, None, :, 0]
         return within.reshape(outer, -1)[:, :n, None]
+    above = _products_before(x[:, ::-1].copy())[:, ::-1]
+    out = _products_before(x)
+    return np.multiply(out, above, out)
+
+
+def _products_before(x: Any) -> Any:
+    """At each element the product of all before it, along the second of three dimensions."""
     out = np.empty(x.shape, x.dtype)
-    _others(x, np.ones((outer, inner), x.dtype), out)
+    _note_products(x, np.ones((x.shape[0], x.shape[2]), x.dtype), out)
     return out
 
 
 @loops
-def _others(x, above, out):
+def _note_products(x, below, out):
+    """In ascending order: of another one LLVM makes no vectors."""
     outer, n, inner = x.shape
     for i in range(outer):
-        for k in range(inner):
-            out[i, 0, k] = 1
-        for j in range(1, n):
+        for j in range(n):
             for k in range(inner):
-                out[i, j, k] = out[i, j - 1, k] * x[i, j - 1, k]
-        for j in range(n - 1, -1, -1):
-            for k in range(inner):
-                out[i, j, k] *= above[i, k]
-                above[i, k] *= x[i, j, k]
+                out[i, j, k] = below[i, k]
+                below[i, k] *= x[i, j, k]
 
 
 def before(x: Any, axis: int, first: float) -> Any:

@@ -338,14 +338,13 @@ def group_norm(
         )
     weight, bias = _in_dtype_of(input, "group_norm", weight, bias)
     check_positive("group_norm", num_groups=num_groups)
-    n, c, *spatial = input._array.shape
+    c = input._array.shape[1]
     if c % num_groups:
         raise RuntimeError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
-    grouped = reshape(input, (n, num_groups, c // num_groups * math.prod(spatial)))
-    out = reshape(apply(rules.standardize, grouped, (2,), eps), (n, c, *spatial))
+    out = apply(rules.standardize_groups, input, num_groups, eps)
     return _scaled_by_channel(out, weight, bias)
 
 
