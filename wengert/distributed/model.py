@@ -69,10 +69,14 @@ ALGORITHMS = {
     "doubling": Algorithm(
         lambda p: math.log2(_power(p)) + 2 * _rest(p), lambda p: math.log2(_power(p)) + 2 * _rest(p)
     ),
-    # Ranks of one machine (`near.py`) write one block and read the others'. Where they take turns,
-    # they do for each part, and some ten times until all have begun and ended.
+    # Ranks of one machine (`near.py`) read and write one block to bring it, and go p - 1 times
+    # through three to combine all. Where they take turns, it is some ten times until all have begun
+    # and ended, and for the first parts; from then on those of others are there already.
     "shared": Algorithm(
-        lambda p: p - 1, lambda p: p * int(p > 1), cache=2e6, turns=lambda n: 10 + n / SLOT
+        lambda p: p - 1,
+        lambda p: (3 * p - 1) * int(p > 1),
+        cache=2e6,
+        turns=lambda n: 10 + 2 * min(math.ceil(n / SLOT), 3),
     ),
 }
 
@@ -103,8 +107,9 @@ class Network:
     """What connects ranks: the seconds that a message takes to begin, and bytes per second then.
 
     Of memory that is shared, `beyond` is the bandwidth for what is beyond the caches. Ranks that
-    share `cores`, being more than these, compute one after the other, and wait `turn` seconds
-    whenever one takes a core from another. None says that each has one of its own.
+    share `cores`, being more than these, compute one after the other, find nothing of theirs in the
+    caches, and wait `turn` seconds whenever one takes a core from another. None says that each has
+    one of its own.
     """
 
     latency: float  # seconds that a message takes to begin
@@ -130,8 +135,8 @@ class Network:
             messages(p) a + volume(p) n / b
 
         (of memory that is shared, the first 2 MB of n at b, and what is beyond at b'), as often as
-        ranks share a core, and the turns that they take then. ValueError for fewer than one rank,
-        or an algorithm that is not in `ALGORITHMS`.
+        ranks share a core; then all of it is at b', and they take turns. ValueError
+        for fewer than one rank, or an algorithm that is not in `ALGORITHMS`.
         """
         if algorithm is None:
             predicted = [self.all_reduce(size, ranks, name) for name in ALGORITHMS]
@@ -146,9 +151,9 @@ class Network:
 
     def _amounts(self, size: float, ranks: int, cost: Algorithm) -> tuple[float, ...]:
         """What an all-reduce takes: messages, bytes within and beyond the caches, turns."""
-        rounds, near = self.rounds(ranks), min(size, cost.cache)
-        volume = rounds * cost.volume(ranks)
-        turns = cost.turns(size) * (rounds > 1)
+        rounds, volume = self.rounds(ranks), cost.volume(ranks) * self.rounds(ranks)
+        # Who had the core before has filled its caches.
+        near, turns = (0.0, cost.turns(size)) if rounds > 1 else (min(size, cost.cache), 0.0)
         return rounds * cost.messages(ranks), volume * near, volume * (size - near), turns
 
     @classmethod
