@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.distributed import mpi
 from wengert.distributed.board import KEPT, Board
 from wengert.distributed.collectives import ReduceOp
 from wengert.distributed.near import (
@@ -336,3 +337,19 @@ def test_ranks_that_differ_at_once_are_told():
     for ring in (first, second):
         with pytest.raises(Differs):
             ring.go_on()
+
+
+def test_who_waits_for_parts_that_come_does_not_sleep(monkeypatch):
+    # It slept a millisecond between two looks, however fast others were: cores had nothing to do.
+    class Coming(mpi.Polled):
+        parts = 0
+
+        def poll(self):
+            self.parts = min(self.parts + 1, 100)
+            return next(looks) == 150
+
+    looks, clock, slept = itertools.count(), itertools.count(0, 1e-3), []
+    monkeypatch.setattr(mpi.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(mpi.time, "sleep", lambda seconds: slept.append(len(slept)))
+    Coming().wait(10)
+    assert 40 < len(slept) < 50

@@ -139,13 +139,16 @@ class Polled(Pending):
     def wait(self, timeout: float) -> None:
         if self.poll():
             return
-        began = time.monotonic()
-        pause = PAUSE / 100
+        began = moved = time.monotonic()
+        pause, parts = PAUSE / 100, self.parts
         while not self.poll():
-            waited = time.monotonic() - began
+            now = time.monotonic()
+            if self.parts != parts:  # others are at work: who slept now would be late for the next
+                moved, pause, parts = now, PAUSE / 100, self.parts
+            waited = now - began
             if waited < self.at_once:
                 continue
-            if waited < EAGER and waited < timeout:
+            if now - moved < EAGER and waited < timeout:
                 give_way()
                 continue
             if waited > timeout:
@@ -153,6 +156,11 @@ class Polled(Pending):
             self.look()
             time.sleep(pause)
             pause = min(1.1 * pause, PAUSE)
+
+    @property
+    def parts(self) -> int:
+        """How much of it is done, as far as that is known."""
+        return 0
 
     def look(self) -> None:
         """See whether there is still something to wait for, which `poll` does not tell."""
@@ -176,6 +184,10 @@ class Shared(Polled):
         if not self.block.done:
             self._told(self.ring.go_on)
         return self.block.done
+
+    @property
+    def parts(self) -> int:
+        return self.block.moved
 
     def look(self) -> None:
         self.at.notice(self.what)  # memory does not tell that a rank was lost

@@ -144,6 +144,12 @@ class Block:
         return bool(self.words[blocks.PUT] == self.words[blocks.PARTS])
 
     @property
+    def moved(self) -> int:
+        """How many parts were written and read."""
+        blocks = self.ring.code.Blocks
+        return int(self.words[blocks.PUT] + self.words[blocks.GOT])
+
+    @property
     def done(self) -> bool:
         blocks = self.ring.code.Blocks
         return bool(self.words[blocks.GOT] == self.words[blocks.PARTS])
