@@ -49,7 +49,6 @@ linear(
 linear(
     np.moveaxis,
     lambda g, source, destination: np.moveaxis(g, destination, source),
-    axes=("source", "destination"),
     name="Movedim",
     view=True,
 )
@@ -62,7 +61,7 @@ linear(
     name="Expand",
     view=True,
 )
-linear(np.flip, lambda g, axis: np.flip(g, axis), view=True, axes=("axis",))
+linear(np.flip, lambda g, axis: np.flip(g, axis), view=True)
 linear(
     np.roll,
     lambda g, shift, axis: np.roll(

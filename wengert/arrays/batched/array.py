@@ -522,8 +522,19 @@ def generalized(level: Level, function: Any, args: Any, kwargs: Any, takes: str 
 # ---- one example after the other ------------------------------------------------------------
 
 
+_signature = functools.lru_cache(256)(signature)
 _COUNTING = "axis", "axis1", "axis2", "axes"
 """What NumPy calls arguments that count dimensions."""
+
+
+def by_name(
+    function: Any, args: Any, kwargs: Any, counting: tuple[str, ...] = _COUNTING
+) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """What a function's arguments are called, and those of a call, with the defaults of those that
+    count dimensions."""
+    names, defaults = _signature(function)
+    known = {n: defaults[n] for n in counting if n in defaults}
+    return names, {**known, **dict(zip(names, args, strict=False)), **kwargs}
 
 
 def further(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
@@ -534,12 +545,11 @@ def further(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
     """
     if set_apart(level, function, args, kwargs):
         return loop(level, function, args, kwargs)
-    names, defaults = signature(function)
-    call = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
-    shapes = [n for n in call if n.endswith("shape")]
-    ndim = len(call[shapes[0]]) if shapes else ndim_of(args[0])
     rule = RULES.get(function)
     counting = _COUNTING if rule is None or rule.axes is None else rule.axes
+    names, call = by_name(function, args, kwargs, counting)
+    shapes = [n for n in call if n.endswith("shape")]
+    ndim = len(call[shapes[0]]) if shapes else ndim_of(args[0])
     axes = [n for n in counting if n in call]
     if axes and not ndim and hasattr(function, "body") and not function.opaque:
         return level.body(function.body, args, kwargs)  # there is nothing to count

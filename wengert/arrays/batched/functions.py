@@ -12,14 +12,14 @@ from wengert.arrays.batched.array import (
     Level,
     aligned,
     at,
+    by_name,
     check_target,
-    further,
     loop,
     raw,
 )
 from wengert.arrays.common import axes_of, axis_of
 from wengert.arrays.facts import COMPOSED, LIKE, REDUCED_BY, RUNNING
-from wengert.dispatch import as_array, require, signature
+from wengert.dispatch import as_array, require
 from wengert.rules import shapes
 
 means, pattern = Level.means, Level.pattern
@@ -48,16 +48,18 @@ def _reduction(
 )  # fmt: skip
 def _along(function: Any, level: Level, a: BatchedArray, *args: Any, **kwargs: Any) -> Any:
     """A function along one dimension; of the flattened array if that is None."""
-    names, defaults = signature(function)
-    given = dict(zip(names[1:], args, strict=False)) | kwargs
-    x: Any = a
-    flat = given.setdefault("axis", defaults.get("axis")) is None or not a.ndim
+    (first, *_), given = by_name(function, (a, *args), kwargs)
+    x, n = given.pop(first).raw, a.ndim
+    flat = given["axis"] is None or not n
     if flat:
-        x, given["axis"] = np.reshape(a, (-1,)), 0
-    result = further(level, function, (x,), given)
+        x, given["axis"] = x if n == 1 else np.reshape(x, (level.size, a.size)), 0
+    given["axis"] = axis_of(given["axis"], n) + 1
+    result = function(x, **given)
     if flat and given.get("keepdims"):
-        return np.reshape(result, (1,) * a.ndim)
-    return np.reshape(result, ()) if not a.ndim and function in (np.sort, np.argsort) else result
+        result = np.reshape(result, (level.size, *(1,) * n))
+    if not n and function in (np.sort, np.argsort):
+        result = np.reshape(result, (level.size,))
+    return BatchedArray(result, level)
 
 
 @pattern(np.quantile, np.percentile, np.nanquantile, np.nanpercentile)
@@ -106,6 +108,12 @@ def _swapaxes(level: Level, a: BatchedArray, axis1: int, axis2: int) -> Any:
     return BatchedArray(np.swapaxes(a.raw, i + 1, j + 1), level) if a.ndim else a[...]
 
 
+@means(np.moveaxis)
+def _moveaxis(level: Level, a: BatchedArray, source: Any, destination: Any) -> Any:
+    here, there = (tuple(i + 1 for i in axes_of(p, a.ndim)) for p in (source, destination))
+    return BatchedArray(np.moveaxis(a.raw, here, there), level)
+
+
 @means(np.broadcast_to)
 def _broadcast_to(level: Level, array: BatchedArray, shape: Any, subok: bool = False) -> Any:
     shape = _sizes(shape)
@@ -116,6 +124,11 @@ def _broadcast_to(level: Level, array: BatchedArray, shape: Any, subok: bool = F
         )
     wide = aligned(array, len(shape), level)
     return BatchedArray(np.broadcast_to(wide, (level.size, *shape)), level)
+
+
+@means(np.flip)
+def _flip(level: Level, m: BatchedArray, axis: Any = None) -> Any:
+    return BatchedArray(np.flip(m.raw, tuple(i + 1 for i in axes_of(axis, m.ndim))), level)
 
 
 @means(np.roll)
