@@ -24,6 +24,7 @@ import wengert as wg
 from wengert import distributed as dist
 from wengert.distributed import functional
 from wengert.distributed.collectives import ReduceOp
+from wengert.nn.parallel import DistributedDataParallel
 
 OPS = {ReduceOp.SUM: np.sum, ReduceOp.MAX: np.max, ReduceOp.AVG: np.mean, ReduceOp.PRODUCT: np.prod}
 SHAPES = ((3,), (2, 2), (), (1,))
@@ -103,8 +104,8 @@ def brought(step: Step, rank: int) -> Any:
 
 
 def numbers(x: Any) -> list[float]:
-    """What is compared: a rank's own shape is its own matter."""
-    return np.ravel(x).tolist()
+    """What is compared, but for rounding: a rank's own shape is its own matter."""
+    return np.ravel(x).astype(np.float64).round(4).tolist()
 
 
 def first(x: Any) -> int:
@@ -206,6 +207,26 @@ def compiled_all_reduce(step, x, group):
     twice = wg.compile(lambda x: functional.all_reduce(2 * x, group=group))
     y = twice(x)
     return None, lambda: y
+
+
+class Weighted(wg.nn.Module):
+    """The sum of what it is given, by weights whose gradient that is."""
+
+    def __init__(self, x):
+        super().__init__()
+        self.weight = wg.nn.Parameter(wg.ones_like(x))
+
+    def forward(self, x):
+        return (self.weight * x).sum()
+
+
+@kind(lambda step, blocks, at: np.mean(blocks, axis=0, dtype=step.dtype))
+def averaged_gradient(step, x, group):
+    net = DistributedDataParallel(Weighted(x), process_group=group)
+    for _ in range(2):
+        net.zero_grad()
+        net(x).backward()
+    return None, lambda: net.module.weight.grad
 
 
 @kind(lambda step, blocks, at: blocks[step.root] if at != step.root else None)
