@@ -47,10 +47,11 @@ def write(x: Tensor, record: Callable[..., Any], args: tuple[Any, ...], name: st
     Raises InplaceError where PyTorch refuses: leaves that require grad, views that may not be
     written through; RuntimeError if the result does not fit.
     """
-    before, quiet = x, unrecorded(x, args)
-    if not quiet:
-        refuse(x, args)
-    if not quiet and modes.is_grad_enabled() and (x.requires_grad or any(map(_tracked, args))):
+    if unrecorded(x, args):
+        return hold(x, record(x, *args), name, args)
+    before = x
+    refuse(x, args)
+    if modes.is_grad_enabled() and (x.requires_grad or any(map(_tracked, args))):
         # The old value as its own object: the node may save it, and x is about to change.
         before = wrap(x._array, current_node(x))
         before._cell = x._cell
@@ -60,7 +61,13 @@ def write(x: Tensor, record: Callable[..., Any], args: tuple[Any, ...], name: st
                 before._cell = cell_of(x)  # by which what is saved of it is found, and copied
             if modes.current().hooks is not None:
                 before._array = x._array.copy()  # out of reach, should a pack hook keep it as it is
-    result = record(before, *args)
+    return hold(x, record(before, *args), name, args, before)
+
+
+def hold(
+    x: Tensor, result: Any, name: str, args: tuple[Any, ...] = (), before: Tensor | None = None
+) -> Tensor:
+    """Make `x` hold a result of operands `args`, which was recorded of what it held `before`."""
     if result is NotImplemented:
         kinds = ", ".join(type(a).__name__ for a in args)
         raise TypeError(
@@ -70,7 +77,7 @@ def write(x: Tensor, record: Callable[..., Any], args: tuple[Any, ...], name: st
     _check_fit(x, result._array, name)
     _check_memory(x)
     if result._node is not None:
-        keep_old_value(result._node, before, x)
+        keep_old_value(result._node, x if before is None else before, x)
         if result._array.dtype is not x._array.dtype:
             result = cast(result, x._array.dtype)
     if modes.special and modes.current().clone_saved is not None:
@@ -89,18 +96,10 @@ def write(x: Tensor, record: Callable[..., Any], args: tuple[Any, ...], name: st
     return x
 
 
-_WORTH_IT = 1 << 12
-"""Of so many numbers a second array costs more than asking whether it is needed."""
-
-
 def write_by(x: Tensor, function: Any, name: str, *settings: Any) -> Tensor:
-    """x = function(x, *settings), in place: an array without history takes the result directly.
-
-    A small one does if the settings are numbers, which take long on their way to a recorder.
-    """
+    """x = function(x, *settings), in place: an array without history takes the result directly."""
     array = x._array
-    worth = settings or array.size >= _WORTH_IT
-    if worth and takes_out(array) and unrecorded(x) and 0 not in array.strides:
+    if takes_out(array) and unrecorded(x) and 0 not in array.strides:
         straight = into(function)
         if straight is not None:
             before = ERRORS.set(QUIET)

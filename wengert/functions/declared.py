@@ -184,7 +184,7 @@ def composed(function: Any, name: str) -> Any:
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if inplace.unrecorded(self, (*args, *kwargs.values())):
-            return inplace.write(self, lambda x: function(x, *args, **kwargs), (), name)
+            return inplace.hold(self, function(self, *args, **kwargs), name)
         n, names = len(args), tuple(kwargs)
 
         def record(old: Tensor, *given: Any) -> Any:

@@ -84,7 +84,12 @@ def relu(x: Any) -> Any:
     return at_least(x, ZERO.get(x.dtype, 0))
 
 
-INTO[relu] = lambda x, out: clip_into(x, 0, None, out)
+def _relu_into(x: Any, out: Any) -> Any:
+    many = x.size > ENOUGH
+    return clip_into(x, 0, None, out) if many else np.maximum(x, ZERO.get(x.dtype, 0), out=out)
+
+
+INTO[relu] = _relu_into
 
 
 @primitive

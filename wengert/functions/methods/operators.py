@@ -54,8 +54,9 @@ def write_elementwise(x: Tensor, function: Any, other: Any, label: str) -> Tenso
         and not modes.current().duals
     ):
         array = other._array if isinstance(other, Tensor) else other
-        same = type(other) in NUMBERS or getattr(array, "dtype", None) is x._array.dtype
-        fits = same and (np.ndim(array) == 0 or array.shape == x._array.shape)
+        fits = type(other) in NUMBERS or (
+            getattr(array, "dtype", None) is x._array.dtype and array.shape in ((), x._array.shape)
+        )
         takes = isinstance(function, np.ufunc) and inplace.takes_out(x._array)
         if fits and takes and 0 not in x._array.strides:
             function(x._array, array, out=x._array, casting="same_kind")
