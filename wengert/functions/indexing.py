@@ -112,8 +112,8 @@ def divide(shape: tuple[int, ...], index: Any) -> tuple[Any, Any]:
     other.
     """
     parts = _as_tuple(index)
-    if len(parts) <= len(shape) and all(map(_is_array_of_places, parts)):
-        return None, parts[0] if len(parts) == 1 else parts
+    if len(parts) <= len(shape) and all(map(_is_whole_or_places, parts)):
+        return None, _only_arrays([*parts])
     used = sum(_dims_used(p) for p in parts)
     if used and not shape:
         raise IndexError(
@@ -176,6 +176,10 @@ def divide(shape: tuple[int, ...], index: Any) -> tuple[Any, Any]:
 def _is_array_of_places(part: Any) -> bool:
     array = part._array if type(part) is Tensor else part
     return type(array) is np.ndarray and array.dtype.kind == "i" and array.ndim > 0
+
+
+def _is_whole_or_places(part: Any) -> bool:
+    return part == _FULL if type(part) is slice else _is_array_of_places(part)
 
 
 def _trivial_as_none(basic: list[Any]) -> Any:
@@ -420,7 +424,8 @@ def masked_select(input: Any, mask: Any) -> Tensor:
     """The elements where the mask holds, in one dimension."""
     if mask.dtype != dtypes.bool:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {mask.dtype}")
-    input, mask = broadcast_tensors(input, mask)
+    if input._array.shape != mask._array.shape:
+        input, mask = broadcast_tensors(input, mask)
     return _get(input, mask._array)
 
 
@@ -483,8 +488,10 @@ def check_index(
     places = index._array if isinstance(index, Tensor) else as_array(array_of(index))
     if places.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): Expected dtype int64 for index, got {places.dtype}")
-    if copy or places.dtype is not dtypes.int64:
+    if places.dtype is not dtypes.int64:
         places = places.astype(np.int64, copy=copy)
+    elif copy:
+        places = places.copy()
     n = shape[axis] if shape else 1
     if not known(places) or rules.outside(places.reshape(-1), 0, n):
         require(within(places, 0, n), _out_of_bounds, places, axis, n, error)
@@ -574,7 +581,7 @@ def index_select(input: Any, dim: int, index: Any) -> Tensor:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if not input._array.ndim:
         return _get(input.reshape(1), np.atleast_1d(places)).reshape(())
-    return _get(input, (_FULL,) * axis + (np.atleast_1d(places),))
+    return _get(input, (_FULL,) * axis + (_at_least_1d(places),))
 
 
 @of_tensors(1, takes_out=True)
@@ -593,7 +600,8 @@ def check_wrapped(flat: Tensor, index: Any) -> tuple[int, Any]:
         raise RuntimeError(
             f"Expected a long tensor for index, but got {places.dtype}. Use index.long()."
         )
-    places, n = places.astype(np.int64), len(flat._array)
+    places = places.copy() if places.dtype is dtypes.int64 else places.astype(np.int64)
+    n = flat._array.shape[0]
     if known(places) and not rules.outside(places.reshape(-1), 0, n):
         return 0, places
     wrong = f"out of range: tried to access an index outside of a tensor of {n} elements"
@@ -609,8 +617,9 @@ def overwrite(x: Tensor, value: Any, name: str, record: Any = None) -> Tensor:
     number = type(value) in NUMBERS
     if not number and not isinstance(value, Tensor):
         value = wrap(dtypes.native(np.asarray(value)))
-    if type(x._array) is np.ndarray and not _tracked(x) and (number or not _tracked(value)):
-        if not inplace.unrecorded(x):
+    quiet = inplace.unrecorded(x, () if number else (value,))
+    if type(x._array) is np.ndarray and (quiet or not (_tracked(x) or _tracked(value))):
+        if not quiet:
             inplace.refuse(x, (value,))
         inplace._check_memory(x, alike=number)
         if number and rules.can_fill(x._array, value):

@@ -142,7 +142,7 @@ def scatter_reduce(
 def _reduced(
     input: Tensor, places: Any, axis: int, source: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
-    shape, dtype = tuple(input.shape), input.dtype
+    shape, dtype = input._array.shape, input.dtype
     if reduce == _SUM and include_self:
         return _scatter_added(input, source, places, axis)
     arrivals = rules.scatter_add(np.ones(places.shape, np.int64), places, shape, axis)
@@ -251,7 +251,7 @@ def _neutral(reduce: str, dtype: Any) -> Any:
 
 
 def _rows(axis: int, places: Any) -> tuple[Any, ...]:
-    return (_FULL,) * axis + (np.atleast_1d(places),)
+    return (_FULL,) * axis + (places if places.ndim else places.reshape(1),)
 
 
 @of_tensors(1, takes_out=True)
@@ -266,8 +266,9 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: complex =
             "scalar type"
         )
     source = tensor_of(source, "source")
-    slices = [places.size if d == axis else n for d, n in enumerate(input.shape)]
-    if list(source.shape) != slices if source.ndim else places.size > 1:
+    shape, source_shape = input._array.shape, source._array.shape
+    slices = *shape[:axis], places.size, *shape[axis + 1 :]
+    if source_shape != slices if source_shape else places.size > 1:
         raise RuntimeError(
             "index_add(): source tensor shape must match self tensor shape, excluding the "
             f"specified dimension. Got self.shape = {list(input.shape)} source.shape = "
@@ -345,7 +346,7 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     values = value_for(values, input)
     if not accumulate:
         return _put(input, advanced, values)
-    shape = _shape_at(advanced, tuple(input.shape)) or tuple(_get(input, advanced).shape)
+    shape = _shape_at(advanced, input._array.shape) or _get(input, advanced)._array.shape
     values = values if values._array.shape == shape else values.expand(shape)
     return _added(input, values, advanced)
 

@@ -89,7 +89,7 @@ _FEW = 1 << 12
 @implemented
 def stable_order(x: Any, axis: int) -> Any:
     """The indices that sort along `axis`, equal elements in their order."""
-    return np.argsort(x, axis=axis, kind="stable")
+    return x.argsort(axis=axis, kind="stable")
 
 
 @way(
@@ -240,7 +240,7 @@ def _middle(x: Any, axis: int, ignore_nan: bool) -> Any:
     order = _order(x, axis, False)
     n = x.shape[axis]
     missing = np.isnan(x) if dtypes.is_floating(x.dtype) else np.zeros((1,) * x.ndim, bool)
-    if known(missing) and not missing.any():
+    if known(missing) and not np.count_nonzero(missing):
         middle = (n - 1) // 2
         return order[(slice(None),) * axis + (slice(middle, middle + 1),)]
     nans = missing.sum(axis=axis, keepdims=True)

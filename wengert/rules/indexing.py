@@ -14,6 +14,7 @@ from wengert.rules.rule import general, linear, transposed, unbroadcast
 from wengert.rules.ways import implemented, way
 
 _FEW, _MANY = 1 << 11, 1 << 12
+_WHOLE_NUMBERS = np.dtype(np.int64)
 
 
 @primitive
@@ -485,7 +486,7 @@ def _from_lines(x: Any, indices: Any, axis: int | None = -1) -> bool:
 
 
 @way(gather, _from_lines)
-@way(np.take_along_axis, lambda arr, indices, axis=-1: _from_lines(arr, indices, axis))
+@way(np.take_along_axis, _from_lines)
 def _taken(x: Any, indices: Any, axis: int = -1) -> Any:
     out = np.empty(indices.shape, x.dtype)
     _take_lines(*as_lines(axis, x, _from_start(indices, x.shape, axis), out))
@@ -532,9 +533,9 @@ def _put_lines(g, places, out):
 
 def _alike_outside(x: Any, indices: Any, shape: Any, axis: int) -> bool:
     """Whether these are plain arrays, and `shape` is that of the indices but along an axis."""
-    if not (type(x) is type(indices) is np.ndarray and indices.dtype == np.int64):
+    if not (type(x) is type(indices) is np.ndarray and indices.dtype == _WHOLE_NUMBERS):
         return False
-    if x.dtype not in EXACT and x.dtype != indices.dtype:
+    if x.dtype not in EXACT and x.dtype != _WHOLE_NUMBERS:
         return False
     other, ndim = indices.shape, len(shape)
     if ndim != len(other) or not -ndim <= axis < ndim:

@@ -117,6 +117,6 @@ def as_lines(axis: int, *arrays: Any) -> list[Any]:
     shape = arrays[0].shape
     axis %= len(shape)
     if len(shape) == 2:
-        return [x[:, :, None] if axis else x[None] for x in arrays]
+        return [x[..., None] for x in arrays] if axis else [x[None] for x in arrays]
     before, after = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     return [x.reshape(before, x.shape[axis], after) for x in arrays]

@@ -73,6 +73,15 @@ def _along_many_rows(a: Any, axis: Any = None, *_: Any, **__: Any) -> bool:
     return type(axis) is int and many_rows(axis, a)
 
 
+def _few(a: Any, axis: Any) -> bool:
+    return type(a) is np.ndarray and a.size < FEW and type(axis) is int and a.dtype in EXACT
+
+
+@way(np.cumsum, _few)
+def _cumsum_of_few(a: Any, axis: int) -> Any:
+    return np.add.accumulate(a, axis)  # without the Python that NumPy has around it
+
+
 @way(np.cumsum, _along_many_rows)
 def _cumsum_compiled(a: Any, axis: int) -> Any:
     return by_rows(np.cumsum, a.shape[-1], [a], settings=(-1,))
@@ -555,6 +564,11 @@ def before(x: Any, axis: int, first: float) -> Any:
     part = (slice(None),) * (axis % len(x.shape))
     start = np.full_like(x[(*part, slice(0, 1))], first)
     return np.concatenate([start, x[(*part, slice(None, -1))]], axis=axis)
+
+
+@way(np.cumprod, _few)
+def _cumprod_of_few(a: Any, axis: int) -> Any:
+    return np.multiply.accumulate(a, axis)
 
 
 @way(np.cumprod, _many_in_turn)
