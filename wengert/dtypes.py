@@ -141,6 +141,8 @@ def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
 
 
 def _of_number(value: Any) -> np.dtype[Any]:
+    if type(value) is builtins.float:
+        return _default
     if isinstance(value, np.generic):
         value = value.item()
     if value is True or value is False:
@@ -175,6 +177,8 @@ def result_type(*operands: Any) -> np.dtype[Any]:
     >>> result_type(np.ones(2, int64), 1.5)
     dtype('float32')
     """
+    if len(operands) == 1 and type(operands[0]) in (builtins.float, builtins.int):
+        return _of_number(operands[0])
     if len(operands) == 2:  # most often of one dtype
         a, b = operands
         if type(a) is type(b) is np.ndarray and a.dtype is b.dtype:

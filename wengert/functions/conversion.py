@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.dispatch import known
+from wengert.dispatch import known, quietly
 from wengert.errors import DtypeError
-from wengert.tensor import Tensor
+from wengert.tensor import NUMBERS, Tensor
 
 _PYTHON = {bool: dtypes.bool, int: dtypes.int64}
 
@@ -60,9 +60,14 @@ def _from_python(data: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]
         )
     if array.dtype != target:
         _check_fits(array, target)
-        with np.errstate(over="ignore"):  # too large for float32 is infinite there
-            array = array.astype(target)
+        array = _converted(array, target)
     return array
+
+
+@quietly
+def _converted(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """An array in another dtype; what is too large for float32 is infinite there."""
+    return array.astype(dtype)
 
 
 def _nested(data: Any, kinds: set[Any]) -> Any:
@@ -127,6 +132,8 @@ def _joined(nested: Any) -> Any:
 
 
 def _holds_another_kind(nested: Any) -> bool:
+    if type(nested) in NUMBERS:
+        return False
     return (
         any(map(_holds_another_kind, nested))
         if isinstance(nested, list)

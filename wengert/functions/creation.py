@@ -20,7 +20,7 @@ from wengert.functions.conversion import to_array
 from wengert.functions.device import strided
 from wengert.history import modes
 from wengert.rules.indexing import can_fill, fill
-from wengert.tensor import INFERENCE, Size, Tensor, require, wrap
+from wengert.tensor import INFERENCE, NUMBERS, Size, Tensor, require, wrap
 
 Shape = Any
 
@@ -164,11 +164,16 @@ def legacy_tensor(*args: Any, **kwargs: Any) -> Tensor:
     return finish(np.zeros(shape_of(args), dtype))
 
 
+_SIZES = frozenset({tuple, list, Size})
+
+
 def shape_of(size: tuple[Any, ...]) -> tuple[int, ...]:
     """Sizes given as separate numbers or as one sequence; of a tensor of one number, ()."""
     if not size:
         raise TypeError("missing the size: one number for each dimension, or (), as in zeros(())")
-    if len(size) == 1 and not hasattr(size[0], "__index__"):
+    if len(size) == 1 and type(size[0]) in _SIZES:
+        size = tuple(size[0])
+    elif len(size) == 1 and not hasattr(size[0], "__index__"):
         if not hasattr(size[0], "__iter__") or isinstance(size[0], str):
             raise TypeError(f"argument 'size' must be tuple of ints, not {type(size[0]).__name__}")
         size = tuple(size[0])
@@ -201,9 +206,11 @@ def factory(make: Callable[..., Any]) -> Callable[..., Tensor]:
         out: Any = None,
         **kwargs: Any,
     ) -> Tensor:
-        check_device(device)
-        check_layout(layout)
-        array = checked(*args, dtype=wanted_dtype(dtype, out), **kwargs)
+        if device is not None or layout is not None:
+            check_device(device)
+            check_layout(layout)
+        wanted = None if dtype is out is None else wanted_dtype(dtype, out)
+        array = checked(*args, dtype=wanted, **kwargs)
         if out is None:
             return finish(array, requires_grad)
         filled = fill_out(out, finish(array))
@@ -268,11 +275,14 @@ empty = _filled(
 )
 
 
+_NO_NUMBERS = (str, bytes, list, tuple, dict, set, type(None))
+
+
 @factory
 def full(size: Shape, fill_value: complex, *, dtype: Any) -> Any:
     """A tensor of the given shape filled with one value, whose kind decides the dtype."""
     value: Any = fill_value
-    if isinstance(value, (str, bytes, list, tuple, dict, set, type(None))):
+    if type(value) not in NUMBERS and isinstance(value, _NO_NUMBERS):
         raise TypeError(
             f"full(): argument 'fill_value' must be a number, not {type(value).__name__}. A tensor "
             "of given numbers is made by wengert.tensor(...), and repeated by expand(...)."

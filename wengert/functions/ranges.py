@@ -14,6 +14,13 @@ from wengert.dispatch import known
 from wengert.functions.creation import factory, finish, kind
 from wengert.tensor import Tensor
 
+_MANTISSA = 1 << 52
+
+
+def _is_real(x: Any) -> bool:
+    """Whether this is one of Python's numbers that a float holds exactly."""
+    return type(x) is float or (type(x) is int and -_MANTISSA < x < _MANTISSA)
+
 
 def _number(x: Any) -> Any:
     """A bound given as a number or as a tensor with one element; an array if it is not known."""
@@ -24,10 +31,11 @@ def _number(x: Any) -> Any:
 
 def _spaced(start: Any, end: Any, step: Any, dtype: Any, name: str) -> tuple[Any, Any, Any]:
     """Bounds and step as numbers, whole ones for an integer dtype; RuntimeError if they misfit."""
-    start, end, step = _number(start), _number(end), _number(step)
-    if any(isinstance(v, complex) for v in (start, end, step)) or (
-        dtype is not None and dtype.kind in "bc"
-    ):
+    parts = False
+    if not type(start) is type(end) is type(step) is int:
+        start, end, step = _number(start), _number(end), _number(step)
+        parts = any(isinstance(v, complex) for v in (start, end, step))
+    if parts or (dtype is not None and dtype.kind in "bc"):
         raise NotImplementedError(
             f"{name} is not implemented for {'complex numbers' if dtype is None else dtype}: "
             "make a range of integers or floats and convert it"
@@ -57,14 +65,16 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any) -> Tensor:
         if not (type(step) is int and step == 1):
             raise TypeError("arange() takes (end), (start, end) or (start, end, step)")
         start, end = 0, start
-    for name, bound in {"start": start, "end": end, "step": step}.items():
-        refuse_tracked(name, bound)
+    if not type(start) is type(end) is type(step) is int:
+        for name, bound in {"start": start, "end": end, "step": step}.items():
+            refuse_tracked(name, bound)
     start, end, step = _spaced(start, end, step, dtype, "arange")
     if dtype is None:
-        are_whole = all(isinstance(v, int) for v in (start, end, step))
+        are_whole = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
         dtype = dtypes.int64 if are_whole else dtypes.get_default_dtype()
-    if all(type(v) is int and abs(v) < 1 << 52 for v in (start, end, step)):
-        whole: Any = np.arange(start, end, step, dtype=np.int64)
+    whole_numbers = type(start) is type(end) is type(step) is int
+    if whole_numbers and max(abs(start), abs(end), abs(step)) < _MANTISSA:
+        whole: Any = np.arange(start, end, step, dtype=dtypes.int64)
         return whole.astype(dtype, copy=False)
     n = math.ceil((end - start) / step)
     return (start + step * np.arange(n)).astype(dtype)
@@ -91,11 +101,29 @@ def _evenly(start: Any, end: Any, steps: Any, whole: bool) -> Any:
         if steps > 1:
             width, k = (end - start) / (steps - 1), np.arange(steps)
             return np.trunc(np.where(k < steps / 2, start + width * k, end - width * k[::-1]))
+    if _is_real(start) and _is_real(end):
+        return _from_to(float(start), float(end), steps)
     return np.linspace(start, end, steps)
+
+
+def _from_to(start: float, end: float, steps: int) -> Any:
+    """np.linspace of Python's numbers, without the Python around it."""
+    spaced, width = np.arange(steps, dtype=np.float64), end - start
+    if steps > 1 and (step := width / (steps - 1)):
+        spaced *= step
+    else:  # the whole is so small that its parts are none
+        spaced /= max(steps - 1, 1)
+        spaced *= width
+    spaced += start
+    if steps > 1:
+        spaced[-1] = end
+    return spaced
 
 
 def _with_parts(start: Any, end: Any, dtype: Any) -> np.dtype[Any]:
     """The dtype asked for; else the default one, complex if a bound is."""
+    if _is_real(start) and _is_real(end):
+        return kind(dtype)
     if any(dtypes.result_type(_number(v)).kind == "c" for v in (start, end)):
         if dtype is not None and dtype.kind != "c":
             raise RuntimeError(
