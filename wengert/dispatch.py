@@ -174,11 +174,19 @@ def require(holds: Any, error: Function, *args: Any) -> None:
 
     >>> require(np.array([1, 2]) > 0, ValueError, "not positive")
     """
-    if not (_all(holds, None) if type(holds) is ndarray else np.all(holds)):
+    if not (all_true(holds) if type(holds) is ndarray else np.all(holds)):
         raise error(*args)
 
 
-_all: Function = np.logical_and.reduce
+def all_true(holds: Any) -> bool:
+    """Whether all of a plain array of truth values are true.
+
+    NumPy counts a few in an eighth of the time that it takes to reduce them.
+
+    >>> all_true(np.array([True, False])), all_true(np.array([]))
+    (False, True)
+    """
+    return bool(np.count_nonzero(holds) == holds.size)
 
 
 class Unforeseen(Exception):

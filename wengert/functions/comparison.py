@@ -11,7 +11,7 @@ from wengert import dtypes
 from wengert.arrays.kind import array_of
 from wengert.autograd.misfits import told
 from wengert.autograd.settings import refuse_dtype, refuses
-from wengert.dispatch import called
+from wengert.dispatch import all_true, called
 from wengert.functions.arguments import (
     constant,
     into,
@@ -134,9 +134,7 @@ def equal(input: Any, other: Any) -> bool:
     if a.shape != b.shape:
         return False
     hit = a == b
-    if type(hit) is np.ndarray:  # without what NumPy has around its reductions
-        return bool(np.logical_and.reduce(hit, axis=None))
-    return bool(np.all(hit))
+    return all_true(hit) if type(hit) is np.ndarray else bool(np.all(hit))
 
 
 @of_tensors(0, takes_out=True)
@@ -147,7 +145,8 @@ def isin(
     """Which elements occur among the test elements."""
     x, tests = array_of(elements), array_of(test_elements)
     if type(x) is type(tests) is np.ndarray and x.size * tests.size <= _FEW:
-        are_there = np.equal(x[..., None], tests.reshape(-1)).any(-1)
+        pairs = np.equal(x[..., None], tests.reshape(-1))
+        are_there = np.logical_or.reduce(pairs, -1)  # without what NumPy has around it
         return constant(~are_there if invert else are_there)
     return constant(np.isin(x, tests, assume_unique, invert))
 

@@ -17,7 +17,7 @@ from wengert.autograd.operands import cast
 from wengert.autograd.out import in_dtype_of_out
 from wengert.autograd.record import recorder, usually
 from wengert.autograd.settings import refuses
-from wengert.dispatch import as_array, called, known, quietly, taking
+from wengert.dispatch import all_true, as_array, called, known, quietly, taking
 from wengert.functions import elementary, results
 from wengert.functions.arguments import (
     Dim,
@@ -163,7 +163,7 @@ def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = N
     """The sum of the elements that are not NaN."""
     if known(input._array) and input._array.dtype in EXACT:
         total = _sum_quietly(input, dim, keepdim, dtype=dtype)
-        if not np.logical_or.reduce(np.isnan(total._array), None):
+        if all_true(total._array == total._array):
             return total
     return sum(_without_nan(input), dim, keepdim, dtype=dtype)
 
@@ -292,7 +292,7 @@ def root(square: Tensor) -> Tensor:
 
 def _flat_at_zero(function: Any, x: Tensor, value: float = 0.0) -> Tensor:
     """A function of x >= 0 with a value at 0 where its derivative counts as 0."""
-    if known(x._array) and np.logical_and.reduce(x._array, None):
+    if known(x._array) and all_true(x._array != 0):
         return function(x)
     zero = constant(x._array == 0)
     one = wrap(np.ones((), x.dtype))
@@ -460,7 +460,7 @@ def picked(result: Any, input: Tensor, indices: Any, dim: Any, keepdim: bool) ->
     axis = one_dim(dim, input._array.ndim)
     if keepdim:
         return result(_pick_along(input, indices, axis), constant(indices))
-    indices = np.squeeze(indices, axis)
+    indices = indices.squeeze(axis)
     return result(_pick(input, indices, axis), constant(indices))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import Function, primitive
+from wengert.dispatch import Function, all_true, primitive
 from wengert.rules.blocks import ENOUGH, EXACT, at_once
 from wengert.rules.loops import exact_loops
 from wengert.rules.rule import elementwise, general, linear, unbroadcast
@@ -415,10 +415,19 @@ general(
 @primitive
 def make_complex(real: Any, imag: Any) -> Any:
     """real + i imag, from two real arrays; the parts keep their infinities."""
-    shape = np.broadcast_shapes(np.shape(real), np.shape(imag))
-    out = np.empty(shape, np.result_type(real, imag, np.complex64))
+    if type(real) is type(imag) is np.ndarray and real.dtype is imag.dtype in _COMPLEX:
+        shape, dtype = real.shape, _COMPLEX[real.dtype]
+        if shape != imag.shape:
+            shape = np.broadcast_shapes(shape, imag.shape)
+    else:
+        shape = np.broadcast_shapes(np.shape(real), np.shape(imag))
+        dtype = np.result_type(real, imag, np.complex64)
+    out = np.empty(shape, dtype)
     out.real, out.imag = real, imag
     return out
+
+
+_COMPLEX = {dtype: np.result_type(dtype, np.complex64) for dtype in EXACT}
 
 
 general(
@@ -578,7 +587,7 @@ _NUMBERS = int, float, type(None)
 
 @way(nan_to_num, _by_numbers)
 def _replaced_at_once(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    if x.size <= ENOUGH and np.isfinite(x).all():
+    if x.size <= ENOUGH and all_true(np.isfinite(x)):
         return x.copy()
     most = float(np.finfo(x.dtype).max)
     above, below = most if posinf is None else posinf, -most if neginf is None else neginf

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import primitive
+from wengert.dispatch import all_true, primitive
 from wengert.rules import contraction
 from wengert.rules.indexing import put_along_axis
 from wengert.rules.loops import loopable, loops
@@ -22,7 +22,7 @@ from wengert.rules.ways import implemented, way
 
 def swap(x: Any) -> Any:
     """The transpose of the last two dimensions."""
-    return np.swapaxes(x, -1, -2)
+    return x.swapaxes(-1, -2) if type(x) is np.ndarray else np.swapaxes(x, -1, -2)
 
 
 def _rows(x: Any) -> Any:
@@ -311,8 +311,9 @@ def _distances_by_product(a: Any, b: Any) -> Any:
     size = np.vecdot(x, x)[..., :, None] + np.vecdot(y, y)[..., None, :]
     squares = np.matmul(x, -2 * swap(y))
     squares += size
-    (*batch, i, j) = np.nonzero(~(squares > _CLOSE * size))  # or NaN
-    if i.size:
+    far = squares > _CLOSE * size
+    if not all_true(far):  # or NaN
+        (*batch, i, j) = np.nonzero(~far)
         x, y = (np.broadcast_to(z, (*squares.shape[:-2], *z.shape[-2:])) for z in (x, y))
         with np.errstate(invalid="ignore"):
             apart = x[(*batch, i)] - y[(*batch, j)]
