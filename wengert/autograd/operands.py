@@ -225,8 +225,14 @@ def promoted(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
 
 def one_dtype(name: str, tensors: Iterable[Any]) -> None:
     """DtypeError if there are tensors of different dtypes among these values."""
-    kinds = [x._array.dtype for x in tensors if isinstance(x, Tensor)]
-    if kinds and kinds.count(kinds[0]) < len(kinds):
+    first = None
+    for x in tensors:
+        if not isinstance(x, Tensor) or x._array.dtype is first:
+            continue
+        if first is None or x._array.dtype == first:
+            first = x._array.dtype
+            continue
+        kinds = [x._array.dtype for x in tensors if isinstance(x, Tensor)]
         raise DtypeError(
             f"{name}: expected tensors to have the same dtype, but got "
             f"{' and '.join(map(str, dict.fromkeys(kinds)))}. "

@@ -32,6 +32,7 @@ from wengert.tensor import Tensor, wrap
 _split, _unbind = recorder(rules.split), recorder(rules.unbind)
 _expand, _get, _WHOLE = recorder(rules.expand), recorder(slices), slice(None)
 _concatenate, _stack = recorder(np.concatenate), recorder(np.stack)
+_reshape = recorder(np.reshape)
 
 # ---- joining -------------------------------------------------------------------------------
 
@@ -106,8 +107,8 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 @takes_out
 def hstack(tensors: Any) -> Tensor:
     """Joined along the second dimension (vectors: the first)."""
-    items = atleast_1d(_items("hstack", tensors))
-    return _cat(items, 0 if items[0].ndim == 1 else 1)
+    items = [x if x._array.ndim else atleast_1d(x) for x in _items("hstack", tensors)]
+    return _cat(items, 0 if items[0]._array.ndim == 1 else 1)
 
 
 @takes_out
@@ -165,7 +166,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     items = [tensor_of(x, "tensors") for x in tensors]
     if len(items) == 1:
         return items[0]
-    return stack([x.reshape(-1) for x in meshgrid(*items, indexing="ij")], 1)
+    return _stack([_reshape(x, (-1,)) for x in meshgrid(*items, indexing="ij")], 1)
 
 
 @of_tensors(1)

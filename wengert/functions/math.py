@@ -217,7 +217,7 @@ _logaddexp = recorder(np.logaddexp)
 @of_tensors(2, takes_out=True)
 def logaddexp(input: Any, other: Any) -> Tensor:
     """log(exp(a) + exp(b)), without overflow; of complex numbers the principal value."""
-    if any(dtypes.of(array_of(x)).kind == "c" for x in (input, other)):
+    if "c" in (input._array.dtype.kind, other._array.dtype.kind):
         top = _where(real(input) >= real(other), input, other)
         rest = _where(real(input) >= real(other), other, input)
         return top + log1p(exp(rest - top))
@@ -401,17 +401,19 @@ def log_softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Tensor
 
 
 def _normalised(record: Function, name: str, input: Any, dim: int | None, dtype: Any) -> Any:
-    input = tensor_of(input)
+    if not isinstance(input, Tensor):
+        input = tensor_of(input)
     if dim is None:
         raise TypeError(f"{name}() needs dim, the dimension whose elements add up; often dim=-1")
     if dtype is not None:
         input = cast(input, dtypes.stated(dtype))
-    if not dtypes.is_floating(input.dtype):
+    array = input._array
+    if not dtypes.is_floating(array.dtype):
         raise _undefined(name, input)
-    dim = one_dim(dim, input._array.ndim)
-    if input.ndim == 0:
+    dim = one_dim(dim, array.ndim)
+    if array.ndim == 0:
         return record(input.reshape(1), 0).reshape(())
-    if not input._array.size:
+    if not array.size:
         return input.clone()
     return record(input, dim)
 

@@ -56,14 +56,16 @@ def matmul(input: Any, other: Any) -> Tensor:
     a, b = input, other
     if not (isinstance(a, Tensor) and isinstance(b, Tensor)):
         a, b = operands_of(matmul, 2, (a, b))
-    if not a.ndim or not b.ndim:
+    have, other_shape = a._array.shape, b._array.shape
+    if not have or not other_shape:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and "
             f"{b.ndim}D. Use * instead."
         )
-    _one_dtype("matmul", a, b)
-    inner = b.shape[-2] if b.ndim > 1 else b.shape[0]
-    if a.shape[-1] != inner:
+    if a._array.dtype is not b._array.dtype:
+        _one_dtype("matmul", a, b)
+    inner = other_shape[-2 if len(other_shape) > 1 else 0]
+    if have[-1] != inner:
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({list(a.shape)} and {list(b.shape)}): "
             f"{a.shape[-1]} columns meet {inner} rows. Transpose one, e.g. b.mT."
@@ -77,7 +79,7 @@ _product = unchecked(matmul)
 @of_tensors(2, takes_out=True)
 def mm(input: Any, mat2: Any) -> Tensor:
     """The product of two matrices."""
-    if input.ndim != 2 or mat2.ndim != 2:
+    if input._array.ndim != 2 or mat2._array.ndim != 2:
         _sized("mm", "two matrices", input, mat2)
     return _product(input, mat2)
 
@@ -85,7 +87,8 @@ def mm(input: Any, mat2: Any) -> Tensor:
 @of_tensors(2, takes_out=True)
 def bmm(input: Any, mat2: Any) -> Tensor:
     """The products of two batches of matrices, (b, n, m) and (b, m, p)."""
-    if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
+    have, other = input._array.shape, mat2._array.shape
+    if len(have) != 3 or len(other) != 3 or have[0] != other[0]:
         _sized("bmm", "two batches of as many matrices", input, mat2)
     return _product(input, mat2)
 
@@ -101,9 +104,9 @@ def mv(input: Any, vec: Any) -> Tensor:
 @of_tensors(2, takes_out=True)
 def dot(input: Any, tensor: Any) -> Tensor:
     """The sum of the products of two vectors' elements."""
-    if input.ndim != 1 or tensor.ndim != 1:
+    if input._array.ndim != 1 or tensor._array.ndim != 1:
         _sized("dot", "1D tensors", input, tensor)
-    if input.shape != tensor.shape:
+    if input._array.shape != tensor._array.shape:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensors of one size, got {list(input.shape)} "
             f"and {list(tensor.shape)}"
@@ -143,12 +146,13 @@ def _added(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """beta * input + alpha * product; with beta = 0 the input is ignored, NaN and all."""
     input = tensor_of(input)
     kind = dtypes.result_type(product._array, input._array)
-    for setting, value in (("beta", beta), ("alpha", alpha)):
-        if not dtypes.is_inexact(kind) and isinstance(value, float):
-            raise RuntimeError(
-                f"{name}: for integral input tensors, argument {setting} must not be a floating "
-                f"point number, got {value}. Use x.float()."
-            )
+    if not dtypes.is_inexact(kind):
+        for setting, value in (("beta", beta), ("alpha", alpha)):
+            if isinstance(value, float):
+                raise RuntimeError(
+                    f"{name}: for integral input tensors, argument {setting} must not be a "
+                    f"floating point number, got {value}. Use x.float()."
+                )
     if alpha != 1:
         product = product * alpha
     if beta == 0:
@@ -302,13 +306,14 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
 @of_tensors(2, alike=True)
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The p-norm distances of each row of one matrix from each row of another (batched)."""
-    if x1.ndim < 2 or x2.ndim < 2:
+    one, two = x1._array, x2._array
+    if one.ndim < 2 or two.ndim < 2:
         _sized("cdist", "two matrices, or batches of them", x1, x2)
-    if x1.shape[-1] != x2.shape[-1]:
+    if one.shape[-1] != two.shape[-1]:
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
         )
-    if p in (1, 2) and x1.dtype in EXACT and x1.numel() and x2.numel():
+    if p in (1, 2) and one.dtype in EXACT and one.size and two.size:
         return _distances(x1, x2) if p == 2 else _block_distances(x1, x2)
     apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     return apart.norm(p, -1) if p else apart.abs().sign().sum(-1)  # of a NaN it is NaN here

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.dispatch import primitive
-from wengert.rules.blocks import ENOUGH
+from wengert.rules.blocks import ENOUGH, EXACT
 from wengert.rules.half import cast, held
 from wengert.rules.indexing import add_at, getitem
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops
@@ -241,7 +241,7 @@ def number_triangle(places, rows, columns, before, upper):
 @primitive
 def astype(x: Any, dtype: Any) -> Any:
     """`x` in another dtype; its cotangent comes back in the old one, real if that is real."""
-    if np.iscomplexobj(x) and np.dtype(dtype).kind not in "cb":
+    if x.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
         x = x.real
     return held(cast(x, dtype))
 
@@ -354,14 +354,17 @@ def expand(x: Any, shape: Any) -> Any:
 
 
 def _in_the_open(x: Any) -> bool:
-    return (
-        loopable(x) and x.size > 0 and bool(x.ndim) and x.flags.c_contiguous and x.flags.writeable
-    )
+    if type(x) is not np.ndarray or x.dtype not in EXACT or not (x.size and x.ndim):
+        return False
+    flags = x.flags
+    return flags.c_contiguous and flags.writeable
 
 
 @way(expand, lambda x, shape: _in_the_open(x))
 def _expanded_memory(x: Any, shape: Any) -> Any:
     extra, have = len(shape) - x.ndim, x.shape
+    if shape[extra:] == have:
+        return np.ndarray(shape, x.dtype, x, 0, (*(0,) * extra, *x.strides))
     strides = [
         0 if m == 1 and n != 1 else stride
         for m, n, stride in zip(have, shape[extra:], x.strides, strict=True)
@@ -501,9 +504,7 @@ def real_pairs(x: Any) -> Any:
 
 @way(real_pairs, lambda x: isinstance(x, np.ndarray))
 def _real_pairs_in_place(x: Any) -> Any:
-    return np.lib.stride_tricks.as_strided(
-        x.real, (*x.shape, 2), (*x.strides, x.itemsize // 2), writeable=x.flags.writeable
-    )
+    return x[..., None].view(x.real.dtype)
 
 
 @primitive
