@@ -22,14 +22,25 @@ from tests.rules.data import (
     scattered,
     two,
 )
-from wengert.rules import alignment, convolution, indexing, neural, normalization, sampling, shapes
+from wengert.rules import (
+    alignment,
+    convolution,
+    gates,
+    indexing,
+    neural,
+    normalization,
+    sampling,
+    shapes,
+)
 
 _targets = integers(0, 2, 1, 2)
 _probabilities = between(0.25, 0.75)
 _SIGNS = np.array([[0.5, -1.5, 2.0], [-0.7, 1.2, -0.4]])
+_TWELVE = np.hstack([_SIGNS, _SIGNS[::-1] + 0.1])
 
 ACTIVATIONS: dict[Any, list[Call]] = {
     neural.sigmoid: one(normal),
+    gates.glu: [{"x": np.vstack([_SIGNS, _SIGNS + 0.4]), "axis": axis} for axis in (0, -2)],
     neural.relu: one(away_from_zero),
     neural.threshold_pull: [{"g": normal(2, 3), "at": away_from_zero(2, 3)}],
     neural.erf: one(normal),
@@ -339,6 +350,13 @@ LAYOUTS: dict[Any, list[Call]] = {
         {"x": normal(3, 4), "size": (3,), "stride": (5,), "offset": 1, "layout": (4, 1)},
         {"x": normal(4), "size": (2, 2), "stride": (0, 1), "offset": 1, "layout": (1,)},
     ),
+    shapes.trace: [{"x": x} for x in (_SIGNS, _SIGNS.T, (1 + 2j) * _SIGNS)],
+    shapes.pixel_shuffle: [
+        {"x": x.reshape(1, 4, 1, 3), "factor": 2} for x in (_TWELVE, (1 + 2j) * _TWELVE)
+    ],
+    shapes.pixel_unshuffle: [
+        {"x": x.reshape(1, 2, 6), "factor": 2} for x in (_TWELVE, (1 + 2j) * _TWELVE)
+    ],
     shapes.real_pairs: [
         {"x": complex_normal(2, 3)},
         {"x": complex_normal()},

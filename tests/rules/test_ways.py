@@ -13,6 +13,7 @@ from wengert.rules import (
     alignment,
     convolution,
     elementwise,
+    gates,
     indexing,
     neural,
     normalization,
@@ -261,6 +262,8 @@ CALLS[reductions.others] = [
     *((np.where(RNG.random(SOME) < 0.1, 0.0, 2.0), axis) for axis in (0, 1)),
     (np.where(np.arange(9000) % 8999, 1.001, 0.0), 0),
 ]
+CALLS[gates.glu] = [(x, axis) for x in arrays(1, 4, 6) for axis in (0, -1)]
+CALLS[shapes.trace] = [(x,) for x in (*arrays(1, *FEW), RNG.integers(-9, 9, FEW))]
 CALLS[shapes.real_pairs] = [(RNG.standard_normal(FEW) * (1 + 2j),)]
 CALLS[shapes.complex_of_pairs] = [
     *((x,) for x in (*arrays(1, *FEW, 2), arrays(1, 2, *FEW)[0].T, np.ones((9, 7, 2))[::2])),

@@ -44,7 +44,7 @@ _alias, _copy = recorder(rules.alias), recorder(rules.copy)
 _repeat_interleave, _as_strided = recorder(rules.repeat_interleave), recorder(rules.as_strided)
 _concatenate, _stack = recorder(np.concatenate), recorder(np.stack)
 _select, _slices = recorder(select_rule), recorder(slices_rule)
-_windows = recorder(rules.windows)
+_windows, _trace = recorder(rules.windows), recorder(rules.trace)
 
 # ---- one shape for another -----------------------------------------------------------------
 
@@ -530,9 +530,11 @@ def diagflat(input: Any, offset: int = 0) -> Tensor:
 @refuses(input="b")
 def trace(input: Any) -> Tensor:
     """The sum of a matrix's diagonal."""
-    if input.ndim != 2:
+    if input._array.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    return _diagonal(input, 0, 0, 1).sum()
+    if input._array.dtype.kind in "iu":
+        return _diagonal(input, 0, 0, 1).sum()
+    return _trace(input)
 
 
 @takes_out

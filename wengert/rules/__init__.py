@@ -17,6 +17,7 @@ from wengert.rules import convolution as convolution
 from wengert.rules import eigen as eigen
 from wengert.rules import elementwise as elementwise
 from wengert.rules import fft as fft
+from wengert.rules import gates as gates
 from wengert.rules import indexing as indexing
 from wengert.rules import linalg as linalg
 from wengert.rules import neural as neural

@@ -530,8 +530,9 @@ clipped: Function = getattr(_umath, "clip", np.ndarray.clip)
 
 # With a number of Python's a ufunc takes twice as long on few numbers as with a 0-d array.
 ZERO = {dtype: np.zeros((), dtype) for dtype in EXACT}
-for _zero in ZERO.values():
-    _zero.flags.writeable = False
+ONE = {dtype: np.ones((), dtype) for dtype in EXACT}
+for _number in (*ZERO.values(), *ONE.values()):
+    _number.flags.writeable = False
 
 
 def at_least(x: Any, low: Any) -> Any:

@@ -15,7 +15,17 @@ import numpy as np
 from wengert.dispatch import ERRORS, QUIET, Function, as_array, primitive, quietly
 from wengert.errors import DtypeError
 from wengert.rules.blocks import ENOUGH, EXACT
-from wengert.rules.elementwise import FEW, ZERO, at_least, at_most, clip, clip_into, masked, times
+from wengert.rules.elementwise import (
+    FEW,
+    ONE,
+    ZERO,
+    at_least,
+    at_most,
+    clip,
+    clip_into,
+    masked,
+    times,
+)
 from wengert.rules.indexing import put_along_axis
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops
 from wengert.rules.reductions import log_softmax, softmax
@@ -61,7 +71,7 @@ def _sigmoid_in_place(x: Any) -> Any:
         out = np.exp(-x)
     finally:
         ERRORS.reset(before)
-    out += 1
+    out += ONE[out.dtype]
     return np.reciprocal(out)
 
 

@@ -24,6 +24,7 @@ from wengert.rules.blocks import (
     each_line,
     reducible,
 )
+from wengert.rules.elementwise import ONE
 from wengert.rules.indexing import getitem, select, slices
 from wengert.rules.loops import exact_loops
 from wengert.rules.products import by_matrix
@@ -133,6 +134,12 @@ def _stack(arrays: Any, axis: int = 0) -> Any:
     return np.stack(arrays, axis)
 
 
+def _rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    if m.ndim == 2 and axes == (0, 1) and type(k) is int and k % 2:
+        return m[:, ::-1].T if k % 4 == 1 else m.T[:, ::-1]
+    return np.rot90(m, k, axes)
+
+
 def _squeeze(a: Any, axis: Any = None) -> Any:
     return a.squeeze(axis)
 
@@ -166,8 +173,6 @@ def _reciprocal(a: Any) -> Any:
     return np.divide(ONE[a.dtype], a) if a.dtype in ONE else np.reciprocal(a)
 
 
-ONE = {dtype: np.ones((), dtype) for dtype in EXACT}
-
 PRODUCTS: dict[float, Function] = {
     2: np.square,
     3: at_once(lambda a: np.square(a) * a, ENOUGH),
@@ -190,6 +195,7 @@ QUICK |= {
     np.transpose: _transpose,
     np.swapaxes: _swapaxes,
     np.expand_dims: _expand_dims,
+    np.rot90: _rot90,
     np.squeeze: _squeeze,
     np.stack: _stack,
     select: _select,

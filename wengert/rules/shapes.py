@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
-from wengert.dispatch import primitive
+from wengert.dispatch import Function, primitive
 from wengert.rules.blocks import ENOUGH, EXACT
 from wengert.rules.half import cast, held
 from wengert.rules.indexing import add_at, getitem
@@ -339,6 +339,44 @@ def flipped(x: Any, axis: Any) -> Any:
 
 
 linear(flipped, flipped, name="Flip")
+
+
+@primitive
+def pixel_shuffle(x: Any, factor: int) -> Any:
+    """(*, C r^2, H, W) to (*, C, H r, W r)."""
+    (*lead, c, h, w), r, k = x.shape, factor, len(x.shape) - 3
+    parts = x.reshape((*lead, c // (r * r), r, r, h, w))
+    turned = parts.transpose((*range(k + 1), k + 3, k + 1, k + 4, k + 2))
+    return turned.copy().reshape((*lead, c // (r * r), h * r, w * r))
+
+
+@primitive
+def pixel_unshuffle(x: Any, factor: int) -> Any:
+    """(*, C, H r, W r) to (*, C r^2, H, W)."""
+    (*lead, c, h, w), r, k = x.shape, factor, len(x.shape) - 3
+    parts = x.reshape((*lead, c, h // r, r, w // r, r))
+    turned = parts.transpose((*range(k + 1), k + 2, k + 4, k + 1, k + 3))
+    return turned.copy().reshape((*lead, c * r * r, h // r, w // r))
+
+
+transposed(pixel_shuffle, pixel_unshuffle, axes=())
+
+
+@primitive
+@implemented
+def trace(x: Any) -> Any:
+    """The sum of a matrix's diagonal."""
+    return np.sum(np.diagonal(x))
+
+
+@way(trace, loopable)
+def _trace_of_plain(x: Any) -> Any:
+    return _add(x.diagonal(), None, None, np.empty((), x.dtype))
+
+
+_add: Function = np.add.reduce
+
+linear(trace, lambda g, x_shape: np.where(np.eye(*x_shape) > 0, g, 0))
 
 # ---- views that NumPy has no writable function for -----------------------------------------
 

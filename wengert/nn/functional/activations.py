@@ -16,8 +16,7 @@ from wengert.functions.arguments import of_tensors, one_dim
 from wengert.history.location import warn
 from wengert.nn.functional import chance as random
 from wengert.nn.functional.shared import apply, check_floats, reshape, where, written, written_by
-from wengert.rules import neural, reductions
-from wengert.rules.indexing import slices
+from wengert.rules import gates, neural, reductions
 from wengert.tensor import Tensor, wrap
 
 SELU_ALPHA = 1.6732632423543772848170429916717
@@ -175,15 +174,14 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """a sigmoid(b), for the halves a and b of the input along `dim`."""
     check_floats(input, "glu")
-    if not input.ndim:
+    shape = input._array.shape
+    if not shape:
         raise RuntimeError("glu does not support scalars because halving size must be even")
-    dim = one_dim(dim, input.ndim)
-    n = input.shape[dim]
+    dim = one_dim(dim, len(shape))
+    n = shape[dim]
     if n % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {n}")
-    before = (slice(None),) * (dim % input.ndim)
-    a, b = ((*before, slice(0, n // 2)), (*before, slice(n // 2, n)))
-    return apply(slices, input, a) * apply(neural.sigmoid, apply(slices, input, b))
+    return apply(gates.glu, input, dim)
 
 
 @of_tensors(2, alike=True)

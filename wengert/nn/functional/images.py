@@ -15,6 +15,7 @@ from wengert.history.location import warn
 from wengert.nn.functional.shared import apply, check_floats, check_positive, reshape
 from wengert.nn.functional.windows import adaptive_avg
 from wengert.rules import convolution as rules
+from wengert.rules import shapes
 from wengert.rules.sampling import Band, band, resize, tap_weights
 from wengert.tensor import Tensor
 
@@ -33,48 +34,66 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: complex | None =
         raise TypeError(
             f"pad(): argument 'mode' (position 3) must be str, not {type(mode).__name__}"
         )
-    widths = [operator.index(w) for w in pad]
-    n = len(widths) // 2
-    if len(widths) % 2:
-        raise RuntimeError("Padding length must be divisible by 2")
-    if n > input._array.ndim:
-        raise RuntimeError(
-            "Padding length should be less than or equal to two times the input dimension but got "
-            f"padding length {len(widths)} and input of dimension {input._array.ndim}"
-        )
-    before, after = tuple(widths[::2][::-1]), tuple(widths[1::2][::-1])
-    spatial = input._array.shape[input._array.ndim - n :]
-    if any(s + a + b < 0 for s, a, b in zip(spatial, before, after, strict=True)):
-        raise RuntimeError(
-            f"The input size {list(input.shape)}, plus negative padding {widths}, resulted in a "
-            "negative output size, which is invalid."
-        )
+    widths = tuple([w if type(w) is int else operator.index(w) for w in pad])
+    shape = tuple(input._array.shape)
+    before, after = _borders(shape, widths)
     if mode == "constant":
         return apply(rules.pad_with, input, before, after, dtypes.number(value or 0))
     if value:
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    if mode not in ("reflect", "replicate", "circular"):
-        raise NotImplementedError(
-            f"Unrecognised padding mode {mode}; choose constant, reflect, replicate or circular."
-        )
-    if not n or input._array.ndim not in (n + 1, n + 2):
-        raise NotImplementedError(
-            f"Padding size {len(widths)} is not supported for {input._array.ndim}D input with mode "
-            f"'{mode}': the padded dimensions come after one or two others, channels and perhaps a "
-            "batch. Add them, as in x.unsqueeze(0)."
-        )
+    grows = _check_borders(shape, widths, mode)
     if mode != "circular":
         check_floats(input, f"pad_{mode}", "b")
-    for size, a, b in zip(spatial, before, after, strict=True):
-        _check_border(size, a, b, mode)
-    if min(spatial, default=1) > 0 and min(widths, default=0) >= 0:
+    if grows:
         return apply(rules.bordered, input, before, after, mode)
+    n = len(before)
+    spatial = shape[len(shape) - n :]
     for i in range(n):
         if before[i] or after[i]:
             places = rules.repeated_places(spatial[i], before[i], after[i], mode)
             axis = input._array.ndim - n + i
             input = input[(*(slice(None),) * axis, places)]
     return input
+
+
+@functools.lru_cache(256)
+def _borders(shape: tuple[int, ...], widths: tuple[int, ...]) -> tuple[Any, Any]:
+    """The widths before and after the last dimensions, first one first."""
+    n = len(widths) // 2
+    if len(widths) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if n > len(shape):
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(widths)} and input of dimension {len(shape)}"
+        )
+    before, after = widths[::2][::-1], widths[1::2][::-1]
+    if any(s + a + b < 0 for s, a, b in zip(shape[len(shape) - n :], before, after, strict=True)):
+        raise RuntimeError(
+            f"The input size {list(shape)}, plus negative padding {list(widths)}, resulted in a "
+            "negative output size, which is invalid."
+        )
+    return before, after
+
+
+@functools.lru_cache(256)
+def _check_borders(shape: tuple[int, ...], widths: tuple[int, ...], mode: str) -> bool:
+    """Raise for borders that cannot be made of the input; whether they only add to it."""
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(
+            f"Unrecognised padding mode {mode}; choose constant, reflect, replicate or circular."
+        )
+    n = len(widths) // 2
+    if not n or len(shape) not in (n + 1, n + 2):
+        raise NotImplementedError(
+            f"Padding size {len(widths)} is not supported for {len(shape)}D input with mode "
+            f"'{mode}': the padded dimensions come after one or two others, channels and perhaps a "
+            "batch. Add them, as in x.unsqueeze(0)."
+        )
+    spatial = shape[len(shape) - n :]
+    for size, a, b in zip(spatial, *_borders(shape, widths), strict=True):
+        _check_border(size, a, b, mode)
+    return min(spatial, default=1) > 0 and min(widths, default=0) >= 0
 
 
 @of_tensors(1)
@@ -342,17 +361,13 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(*, C r^2, H, W) to (*, C, H r, W r)."""
     _check_image("pixel_shuffle", input)
     check_positive("pixel_shuffle", upscale_factor=upscale_factor)
-    *lead, c, h, w = input.shape
-    r = upscale_factor
+    c, r = input._array.shape[-3], upscale_factor
     if c % (r * r):
         raise RuntimeError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
             f"of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
         )
-    k = len(lead)
-    x = reshape(input, (*lead, c // (r * r), r, r, h, w))
-    x = apply(np.transpose, x, (*range(k), k, k + 3, k + 1, k + 4, k + 2))
-    return reshape(x, (*lead, c // (r * r), h * r, w * r))
+    return apply(shapes.pixel_shuffle, input, r)
 
 
 @of_tensors(1)
@@ -360,17 +375,13 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """(*, C, H r, W r) to (*, C r^2, H, W)."""
     _check_image("pixel_unshuffle", input)
     check_positive("pixel_unshuffle", downscale_factor=downscale_factor)
-    *lead, c, h, w = input.shape
-    r = downscale_factor
+    (h, w), r = input._array.shape[-2:], downscale_factor
     if h % r or w % r:
         raise RuntimeError(
             "pixel_unshuffle expects height and width to be divisible by downscale_factor, but got "
             f"{h} x {w} and {r}"
         )
-    k = len(lead)
-    x = reshape(input, (*lead, c, h // r, r, w // r, r))
-    x = apply(np.transpose, x, (*range(k), k, k + 2, k + 4, k + 1, k + 3))
-    return reshape(x, (*lead, c * r * r, h // r, w // r))
+    return apply(shapes.pixel_unshuffle, input, r)
 
 
 @of_tensors(1)
