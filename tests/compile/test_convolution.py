@@ -54,7 +54,7 @@ def sample(
 ) -> list[Any]:
     """x, weight, bias and a cotangent for (samples, channels, outputs, *spatial)."""
     n, c, o, *spatial = sizes
-    out = rules.output_sizes(spatial, kernel, *geometry[:3])
+    out = rules.output_sizes(tuple(spatial), kernel, *geometry[:3])
     shapes = [(n, c, *spatial), (o, c // geometry[3], *kernel), (o,), (n, o, *out)]
     made = [wg.tensor(rng.standard_normal(shape).astype(dtype)) for shape in shapes]
     return [*made[:2], made[2] if biased else None, made[3]]

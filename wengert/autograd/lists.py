@@ -65,7 +65,7 @@ def of_list(rule: Rule, kind: str) -> Recorder:
             node = node_type()
             node.begin(tuple(nodes))
             node.shapes = [x.shape if type(x) is ndarray else np.shape(x) for x in arrays]
-            node.given = *before, *after
+            node.given = before + after
             # Products are linear in each item: one is needed for the cotangents of the others.
             node.saved = tuple(items) if keeps and len(items) > 1 else ()
             node.code, node.at = here()

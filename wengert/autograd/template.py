@@ -395,7 +395,7 @@ def fact_of(plan: Plan, n: str, attribute: str, given: Named, arrays: Named, nod
 
 @inline
 def number_fact(attribute: str, x: Any) -> Any:
-    return shape_of(x) if attribute == "shape" else dtype_of(x)
+    return dtype_of(x) if attribute == "dtype" else x.shape if type(x) is ndarray else shape_of(x)
 
 
 def pick(x: Tensor, record: Any, slot: int, *args: Any) -> Tensor:

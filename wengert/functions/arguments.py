@@ -86,12 +86,12 @@ def of_tensors(
         def checked(*args: Any, out: Any = None, **kwargs: Any) -> Any:
             given = kwargs
             try:
-                if out is None and not kwargs and lone and args and isinstance(args[0], Tensor):
-                    if len(args) > first:  # the commonest call takes the fewest steps
-                        check(args, kwargs)
-                    return function(*args)
                 if kwargs and renames:
                     kwargs = renamed(function.__name__, renames, kwargs)
+                if out is None and lone and args and isinstance(args[0], Tensor):
+                    if kwargs or len(args) > first:  # the commonest call takes the fewest steps
+                        check(args, kwargs)
+                    return function(*args, **kwargs)
                 if out is not None:
                     refuse_unless(takes_out, function)
                     return into(out, checked, args, kwargs)
@@ -116,7 +116,8 @@ def of_tensors(
 
         def by_name(args: Any, kwargs: dict[str, Any]) -> None:
             if alike:
-                one_dtype(function.__name__, (*args[tensors], *map(kwargs.get, names)))
+                named = map(kwargs.get, names[len(args) :])
+                one_dtype(function.__name__, (*args[tensors], *named))
             for i, n in enumerate(names[len(args) :], len(args)):
                 if n in kwargs:
                     kwargs[n] = _tensor(kwargs[n], function, i)

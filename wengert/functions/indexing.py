@@ -111,6 +111,9 @@ def divide(shape: tuple[int, ...], index: Any) -> tuple[Any, Any]:
     """An index as (basic part or None, advanced part or None), to be applied one after the
     other.
     """
+    parts = index if type(index) is tuple else (index,)
+    if len(parts) <= len(shape) and all(map(_is_whole_or_places, parts)):
+        return None, _only_arrays([*parts])
     parts = _as_tuple(index)
     if len(parts) <= len(shape) and all(map(_is_whole_or_places, parts)):
         return None, _only_arrays([*parts])
@@ -342,9 +345,9 @@ def put(x: Tensor, index: Any, value: Any) -> None:
 def _tracked(x: Any) -> bool:
     if not isinstance(x, Tensor):
         return False
-    return not inplace.unrecorded(x) and (
-        (modes.is_grad_enabled() and x.requires_grad) or carries(x)
-    )
+    if not modes.special:
+        return x.requires_grad
+    return (modes.is_grad_enabled() and x.requires_grad) or carries(x)
 
 
 def _value_array(value: Any, dtype: Any) -> Any:
@@ -531,12 +534,13 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Te
     axis, places = check_index("gather", input, dim, index, copy=not isinstance(index, Tensor))
     if not places.size:
         return _get(input.reshape(-1), np.zeros(places.shape, np.int64))
-    if max(places.ndim, 1) != max(input.ndim, 1):
+    ndim = input._array.ndim
+    if places.ndim != ndim and max(places.ndim, 1) != max(ndim, 1):
         raise RuntimeError(
             "Index tensor must have the same number of dimensions as input tensor: "
-            f"{places.ndim} and {input.ndim}"
+            f"{places.ndim} and {ndim}"
         )
-    if not input.ndim or not places.ndim:
+    if not ndim or not places.ndim:
         return _get(_at_least_1d(input), np.atleast_1d(places)).reshape(places.shape)
     check_sizes(input, axis, places)
     return _gather(input, index if isinstance(index, Tensor) else places, axis)

@@ -220,13 +220,14 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Tenso
     if not isinstance(pieces, int):
         return split_with_sizes(tensor, pieces, dim)
     axis = _splittable(tensor, dim)
-    return _split(tensor, _equal_pieces(tensor.shape[axis], pieces), axis)
+    return _split(tensor, _equal_pieces(tensor._array.shape[axis], pieces), axis)
 
 
 def _splittable(tensor: Tensor, dim: int) -> int:
-    if not tensor.ndim:
+    ndim = tensor._array.ndim
+    if not ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    return one_dim(dim, tensor.ndim)
+    return one_dim(dim, ndim)
 
 
 def _equal_pieces(n: int, size: int) -> tuple[int, ...]:

@@ -32,6 +32,7 @@ from wengert.functions.arguments import (
     takes_names,
     takes_out,
     tensor_of,
+    unchecked,
 )
 from wengert.history import modes
 from wengert.rules import linalg as rules
@@ -640,7 +641,10 @@ def chain_order(sizes: list[int]) -> Any:
 @of_tensors(2, alike=True, takes_out=True)
 def cross(input: Any, other: Any, *, dim: int = -1) -> Tensor:
     """The vector product along a dimension of size 3; other dimensions broadcast."""
-    return products.cross(input, other, dim)
+    return _cross(input, other, dim)
+
+
+_cross = unchecked(products.cross)
 
 
 @of_tensors(2, alike=True, takes_out=True)

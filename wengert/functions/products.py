@@ -246,24 +246,25 @@ _multiply, _reshape = recorder(np.multiply), recorder(np.reshape)
 @of_tensors(2, alike=True, takes_out=True)
 def cross(input: Any, other: Any, dim: int | None = None) -> Tensor:
     """The vector product along a dimension of size 3."""
-    if input.ndim != other.ndim:
+    have, others = input._array.shape, other._array.shape
+    if len(have) != len(others):
         raise RuntimeError(
             "linalg.cross: inputs must have the same number of dimensions, got shapes "
             f"{list(input.shape)} and {list(other.shape)}"
         )
     if dim is None:
-        dim = next((i for i, n in enumerate(input.shape) if n == 3), None)
+        dim = next((i for i, n in enumerate(have) if n == 3), None)
         if dim is None:
             raise RuntimeError(
                 f"cross: no dimension of size 3 in input of shape {list(input.shape)}"
             )
-    axis = one_dim(dim, input.ndim)
-    if input.shape[axis] != 3 or other.shape[axis] != 3:
+    axis = one_dim(dim, len(have))
+    if have[axis] != 3 or others[axis] != 3:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[axis]} and "
-            f"{other.shape[axis]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {have[axis]} and "
+            f"{others[axis]}"
         )
-    if axis == input.ndim - 1:
+    if axis == len(have) - 1:
         return _cross(input, other)
     return numpy.cross(input, other, axis=axis)
 

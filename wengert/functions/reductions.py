@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.misfits import told
-from wengert.autograd.operands import cast
+from wengert.autograd.operands import cast, no_order
 from wengert.autograd.out import in_dtype_of_out
 from wengert.autograd.record import recorder, usually
 from wengert.autograd.settings import refuses
@@ -163,7 +163,8 @@ def nansum(input: Any, dim: Dim = None, keepdim: bool = False, *, dtype: Any = N
     """The sum of the elements that are not NaN."""
     if known(input._array) and input._array.dtype in EXACT:
         total = _sum_quietly(input, dim, keepdim, dtype=dtype)
-        if all_true(total._array == total._array):
+        array = total._array
+        if all_true(array == array) if array.ndim else not math.isnan(array):
             return total
     return sum(_without_nan(input), dim, keepdim, dtype=dtype)
 
@@ -292,7 +293,8 @@ def root(square: Tensor) -> Tensor:
 
 def _flat_at_zero(function: Any, x: Tensor, value: float = 0.0) -> Tensor:
     """A function of x >= 0 with a value at 0 where its derivative counts as 0."""
-    if known(x._array) and all_true(x._array != 0):
+    array = x._array
+    if known(array) and (all_true(array != 0) if array.ndim else bool(array)):
         return function(x)
     zero = constant(x._array == 0)
     one = wrap(np.ones((), x.dtype))
@@ -419,14 +421,15 @@ def _extremum(name: str, doc: str, full: Any, of_two: str, find: Any, result: An
             dim, keepdim = numpy_names(dim, keepdim, names, name)
         if not isinstance(input, Tensor):
             (input,) = operands_of(extreme, 1, (input,))
-        input = ordered(input, name)
+        if input._array.dtype.kind == "c":
+            raise no_order(name, input.dtype)
+        if dim is other is None:
+            _refuse_empty(input, name)
+            return full(input, None, False)
         if other is None and isinstance(dim, (Tensor, np.ndarray)):
             other = dim
         if other is not None:
             return getattr(elementary, of_two)(input, other)
-        if dim is None:
-            _refuse_empty(input, name)
-            return full(input, None, False)
         indices = _found(find, input, dim, name)
         return picked(result, input, indices, dim, keepdim)
 
@@ -496,16 +499,22 @@ def _all_dims_extremum(full: Any, name: str, doc: str) -> Any:
     ) -> Tensor:
         if out is not None:
             return into(out, extreme, (input, dim, keepdim), names)
-        dim, keepdim = numpy_names(dim, keepdim, names, name)
+        if names:
+            dim, keepdim = numpy_names(dim, keepdim, names, name)
         input = ordered(input, name)
-        axis = some_dims(dim, input._array.ndim)
-        if axis is None:
-            _refuse_empty(input, name)
-        elif not input._array.size and (0 in [input.shape[a] for a in np.atleast_1d(axis)]):
-            raise IndexError(f"{name}(): Expected reduction dim to have non-zero size.")
-        return full(input, axis, keepdim)
+        return full(input, _filled_dims(input, dim, name), keepdim)
 
     return called(extreme, name, doc)
+
+
+def _filled_dims(input: Tensor, dim: Any, name: str) -> Any:
+    """The dimensions of an extremum: an error if there is nothing along them."""
+    axis = some_dims(dim, input._array.ndim)
+    if axis is None:
+        _refuse_empty(input, name)
+    elif not input._array.size and (0 in [input.shape[a] for a in np.atleast_1d(axis)]):
+        raise IndexError(f"{name}(): Expected reduction dim to have non-zero size.")
+    return axis
 
 
 amax = _all_dims_extremum(
@@ -519,7 +528,9 @@ amin = _all_dims_extremum(
 @takes_out
 def aminmax(input: Any, *, dim: Any = None, keepdim: bool = False) -> results.aminmax_result:
     """The smallest and the largest elements, as a pair with names."""
-    return results.aminmax_result(amin(input, dim, keepdim), amax(input, dim, keepdim))
+    input = ordered(input, "amin")
+    axis = _filled_dims(input, dim, "amin")
+    return results.aminmax_result(_amin(input, axis, keepdim), _amax(input, axis, keepdim))
 
 
 def _arg(find: Any, name: str, doc: str) -> Any:

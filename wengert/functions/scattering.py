@@ -353,7 +353,10 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
 
 def _shape_at(index: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     """The shape of an array of this shape at arrays of integers that stand side by side."""
-    index = index if type(index) is tuple else (index,)
+    if type(index) is not tuple:
+        index = (array_of(index),)
+        if shape and type(index[0]) is np.ndarray and index[0].dtype.kind in "iu":
+            return (*index[0].shape, *shape[1:])
     here = [d for d, part in enumerate(index) if part is not _FULL]
     arrays = [array_of(index[d]) for d in here]
     if not here or here[-1] - here[0] >= len(here) or len(index) > len(shape):

@@ -44,6 +44,7 @@ def output_size(
     return n
 
 
+@functools.lru_cache(256)
 def output_sizes(
     spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
 ) -> Sizes:
@@ -115,24 +116,24 @@ _FEW = 1 << 13
 def _columns(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes, groups: int) -> Any:
     """The windows of padded samples as matrices: (n, groups, C/groups * K, P)."""
     n, c = x.shape[:2]
-    if all(k == 1 for k in kernel) and x.shape[2:] == out:
+    if math.prod(kernel) == 1 and x.shape[2:] == out:
         return x.reshape(n, groups, c // groups, math.prod(x.shape[2:]))
     columns: Any = np.empty((n, c, *kernel, *out), x.dtype)
-    if (inside := _few_places(columns, x.shape[2:], kernel, stride, dilation, out)) is not None:
-        _note_windows(lines(x, x.shape[2:]), inside, columns.reshape(n * c, *inside.T.shape))
+    windows = x.shape[2:], kernel, stride, dilation, out
+    if (inside := _few_places(x, columns.size, *windows)) is not None:
+        shape = n * c, *inside.shape[::-1]
+        _note_windows(lines(x, x.shape[2:]), inside, columns.reshape(shape))
     else:
         for place, window in _offsets(kernel, stride, dilation, out):
             columns[(slice(None), slice(None), *place)] = x[window]
     return columns.reshape(n, groups, c // groups * math.prod(kernel), math.prod(out))
 
 
-def _few_places(
-    columns: Any, spatial: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes
-) -> Any:
+def _few_places(x: Any, moved: int, *windows: Sizes) -> Any:
     """The places of windows that lie within arrays, if a loop moves their few numbers."""
-    if math.prod(kernel) < 4 or not 0 < columns.size <= _FEW or not loopable(columns):
+    if math.prod(windows[1]) < 4 or not 0 < moved <= _FEW or not loopable(x):
         return None
-    return _places_within(spatial, kernel, stride, dilation, out)
+    return _places_within(*windows)
 
 
 @functools.lru_cache(64)
@@ -283,7 +284,8 @@ def convolution_input(
         columns = np.matmul(matrix, turned.reshape(groups, o // groups, -1))
         columns = columns.reshape(channels, *kernel, *out, -1)
         target = np.zeros((channels, *spatial, turned.shape[-1]), g.dtype)
-        if (inside := _few_places(columns, spatial, kernel, stride, dilation, out)) is not None:
+        windows = spatial, kernel, stride, dilation, out
+        if (inside := _few_places(columns, columns.size, *windows)) is not None:
             whole = target.reshape(channels, math.prod(spatial), -1)
             _add_windows(columns.reshape(channels, *inside.T.shape, -1), inside, whole)
         else:

@@ -87,13 +87,12 @@ def _note_true(mask, out):
 
 def is_basic(index: Any) -> bool:
     """Whether NumPy answers this index with a view."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(
-        p is None
-        or p is Ellipsis
-        or (isinstance(p, (slice, int, np.integer)) and not isinstance(p, bool))
-        for p in parts
-    )
+    for p in index if isinstance(index, tuple) else (index,):
+        if p is None or p is Ellipsis:
+            continue
+        if not isinstance(p, (slice, int, np.integer)) or isinstance(p, bool):
+            return False
+    return True
 
 
 @primitive

@@ -524,6 +524,8 @@ def _channels_compiled(x: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def _column(a: Any, x: Any) -> Any:
+    if len(x.shape) == 2 == len(a.shape) + 1:
+        return a
     shape = -1, *(1,) * (len(x.shape) - 2)
     return a.reshape(shape) if type(a) is np.ndarray else np.reshape(a, shape)
 

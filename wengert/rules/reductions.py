@@ -230,7 +230,7 @@ def _variance_of_plain(x: Any, axis: Any, correction: Any = 1, keepdims: bool = 
     """Without NumPy's mean and sum, whose preparations take most of the time of few numbers."""
     n = count(x.shape, axis)
     mean = _add(x, axis=axis, keepdims=True)
-    away = np.subtract(x, np.divide(mean, n, mean))
+    away = np.subtract(x, np.divide(mean, np.asarray(n, x.dtype), mean))
     square: Any = np.square(away, away)
     return _add(square, axis=axis, keepdims=keepdims) / (n - correction)
 

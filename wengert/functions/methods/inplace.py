@@ -121,9 +121,13 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 _zeroed, _refilled = recorder(rules.zeroed), recorder(rules.refilled)
 
 
+def _zeroed_by(old: Tensor, value: Any) -> Any:
+    return _zeroed(old)
+
+
 def zero_(self: Tensor) -> Tensor:
     """Make all elements 0."""
-    return indexing.overwrite(self, 0, "zero_", lambda old, value: _zeroed(old))
+    return indexing.overwrite(self, 0, "zero_", _zeroed_by)
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:

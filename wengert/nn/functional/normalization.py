@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.autograd.engine import mark_written
+from wengert.autograd.inplace import unrecorded
 from wengert.autograd.operands import cast, one_dtype
 from wengert.autograd.settings import refuses
 from wengert.functions.arguments import of_tensors
@@ -215,13 +216,11 @@ def batch_norm(
     variance without bias; otherwise they are the running ones.
     """
     x = input._array
+    given = running_mean, running_var, weight, bias
     if x.ndim > 1:
-        _check_channels(
-            x.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
-        )
+        _check_channels(x.shape[1], given)
     _check_both(running_mean, running_var)
     axes = (0, *range(2, x.ndim))
-    given = running_mean, running_var, weight, bias
     *_, weight, bias = _in_dtype_of(input, "batch_norm", *given)
     if training:
         if not eps > 0:
@@ -252,11 +251,23 @@ def _by_given_moments(
     if single:  # of which a difference has few digits
         x, mean, var = (cast(t, dtypes.float32) for t in (x, mean, var))
         weight, bias = (t if t is None else cast(t, dtypes.float32) for t in (weight, bias))
-    scale = 1 / apply(np.sqrt, var + eps)
-    scale = scale if weight is None else scale * weight
-    shift = -mean * scale if bias is None else bias - mean * scale
+    given = mean, var, weight, bias
+    if unrecorded(mean, (var, weight, bias)):
+        arrays = [None if t is None else t._array for t in given]
+        inverse_root = lambda v: np.reciprocal(np.sqrt(v))
+        scale, shift = map(wrap, _scale_and_shift(inverse_root, eps, *arrays))
+    else:
+        scale, shift = _scale_and_shift(lambda v: 1 / apply(np.sqrt, v), eps, *given)
     out = apply(rules.scaled_channels, x, scale, shift)
     return cast(out, dtype) if single else out
+
+
+def _scale_and_shift(
+    inverse_root: Any, eps: float, mean: Any, var: Any, weight: Any, bias: Any
+) -> tuple[Any, Any]:
+    scale = inverse_root(var + eps)
+    scale = scale if weight is None else scale * weight
+    return scale, -mean * scale if bias is None else bias - mean * scale
 
 
 def _check_both(running_mean: Any, running_var: Any) -> None:
@@ -264,9 +275,10 @@ def _check_both(running_mean: Any, running_var: Any) -> None:
         raise ValueError("running_mean and running_var must either both be None or neither be None")
 
 
-def _check_channels(channels: int, **parameters: Any) -> None:
-    for name, p in parameters.items():
+def _check_channels(channels: int, parameters: tuple[Tensor | None, ...]) -> None:
+    for i, p in enumerate(parameters):
         if p is not None and p._array.size != channels:
+            name = ("running_mean", "running_var", "weight", "bias")[i]
             raise RuntimeError(
                 f"{name} should contain {channels} elements not {p._array.size}: the input has "
                 f"{channels} channels, its second dimension."
