@@ -88,6 +88,15 @@ def test_the_calls_of_numpy_in_an_operation_are_found_forward_and_backward():
     assert type(x._array) is np.ndarray
 
 
+def test_the_calls_of_numpy_in_windows_are_found_too():
+    # A loop was chosen by an array beside the one that it reads: of what notes calls it made an
+    # error, and nine lines of the sweep were left out.
+    x, kernel = wg.ones(1, 2, 5, 5), wg.ones(3, 2, 3, 3)
+    functional = wg.nn.functional
+    for run in (lambda: functional.conv2d(x, kernel), lambda: functional.unfold(x, 3)):
+        assert bare.heard_in(run, [x, kernel])
+
+
 def test_the_eager_benchmark_takes_the_same_options():
     finished = run("eager", "--quick", "--peers", "wengert", "NumPy", "--only", "recording: add")
     assert finished.returncode == 0, finished.stderr

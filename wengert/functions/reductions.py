@@ -339,7 +339,7 @@ def frobenius_norm(input: Any, dim: Dim = None, keepdim: bool = False) -> Tensor
 
 
 def _of_inexact(input: Tensor) -> None:
-    if not dtypes.is_inexact(input.dtype):
+    if not dtypes.is_inexact(input._array.dtype):
         raise RuntimeError(
             f"norm() needs a floating point or complex tensor, got {input.dtype}. Use x.float()."
         )
@@ -352,11 +352,12 @@ def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -
     _of_inexact(input)
     if isinstance(p, str):
         raise RuntimeError(f"norm(): Order {p} not supported. Use 'fro', 'nuc' or a number.")
-    if dtypes.is_half(input.dtype):  # its squares and powers may overflow
-        return cast(vector_norm(cast(input, dtypes.float32), p, dim, keepdim), input.dtype)
-    axis = some_dims(dim, input._array.ndim)
+    array = input._array
+    if dtypes.is_half(array.dtype):  # its squares and powers may overflow
+        return cast(vector_norm(cast(input, dtypes.float32), p, dim, keepdim), array.dtype)
+    axis = None if dim is None else some_dims(dim, array.ndim)
     if p == 2:
-        if input._array.dtype.kind == "c":
+        if array.dtype.kind == "c":
             return root(_sum(real_square(input), axis, keepdim))
         return _length(input, axis, keepdim)
     size = input.abs()
