@@ -435,8 +435,9 @@ INDEXING: dict[Any, list[Call]] = {
     ],
     indexing.added: [
         *(
+            # In a tuple: masks by themselves would be batched, which is refused.
             {"x": normal(*shape), "value": _added(shape, index)["g"], "index": index}
-            for shape, index in _indices
+            for shape, index in ((s, i if type(i) is tuple else (i,)) for s, i in _indices)
         ),
         {"x": complex_normal(4), "value": complex_normal(3), "index": integers(1, 1, 0)},
     ],
