@@ -96,3 +96,29 @@ def test_an_object_may_be_given_another_class(base: str, use: str) -> None:
     for name, value in methods.items():
         setup = f"class C({base}): pass\nclass E(C):\n    def {name}(self, *args): return {value}\no = {made}"
         same(lambda compile, s=setup: calls_of(s, body, ("o.__class__ = E",), compile))
+
+
+UTC = "timezone.utc"
+EQUAL = {
+    "Decimal": ("Decimal('1.0')", "Decimal('1.00')"),
+    "range": ("range(0, 3, 2)", "range(0, 4, 2)"),
+    "time": ("time(1)", "time(1, fold=1)"),
+    "datetime": (f"datetime(2020, 1, 1, tzinfo={UTC})", f"datetime(2020, 1, 1, 1, tzinfo={UTC[:-4]}(timedelta(hours=1)))"),
+    "int": ("1", "1.0"),
+    "bool": ("1", "True"),
+    "tuple": ("(1, 2)", "(1, 2.0)"),
+    "frozenset": ("frozenset([0.0])", "frozenset([-0.0])"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["v", "(v,)", "{'k': v}", "{v: 1}", "[(v, v)]"])
+@pytest.mark.parametrize("name", EQUAL)
+def test_equal_arguments_may_differ(name: str, form: str) -> None:
+    # Numbers were told apart by their bits, but other values, and keys, by equality alone.
+    def story(compile: Any) -> list[Any]:
+        m = module("from datetime import *\nfrom decimal import Decimal\ndef f(x, v): return x, repr(v)")  # fmt: skip
+        f = compile(m.f)
+        given = [eval(form, {"v": eval(text, vars(m))}) for text in EQUAL[name] for _ in range(3)]  # noqa: S307
+        return [caught(f, numbers(1), v) for v in (*given, *given)]
+
+    same(story)

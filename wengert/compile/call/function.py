@@ -43,6 +43,7 @@ from wengert.compile.call.signature import (
     kind_of,
     of_another_kind,
     same_memory,
+    with_keys,
 )
 from wengert.compile.call.specialization import Failed, Specialization
 from wengert.compile.program.budget import bytes_of
@@ -426,7 +427,7 @@ class CompiledFunction(_Typed[P, R]):
         parts += map(alike, self._answers(flat).values())
         state = modes.current()
         return (
-            structure,
+            with_keys(structure),
             tuple(parts),
             same_memory(flat),
             state.grad,

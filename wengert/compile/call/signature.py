@@ -9,9 +9,10 @@ import numpy as np
 from wengert.compile.trace.arguments import flatten
 from wengert.compile.trace.arrays.layouts import strides_of
 from wengert.compile.trace.arrays.returned import has_numpys_operators
-from wengert.compile.trace.observe.objects import UNCHANGEABLE, contents
+from wengert.compile.trace.observe.objects import ATOMS, UNCHANGEABLE, contents
 from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.world.places import history_of, is_number
+from wengert.compile.trace.world.readings import has_value
 from wengert.tensor import INFERENCE, Tensor
 
 
@@ -67,7 +68,22 @@ def alike(x: Any) -> Any:
         hash(x)
     except TypeError:
         return Same(x)
-    return Same(x) if is_users_class(kind) else (kind, x)  # equal ones of the user's may differ
+    if is_users_class(kind):  # equal ones may differ
+        return Same(x)
+    is_alone = kind in _ALONE or callable(x) or not has_value(kind)
+    return (kind, x) if is_alone else (kind, x, repr(x))
+
+
+_ALONE = ATOMS - {range, slice}
+"""Classes of values of which equal ones cannot be told apart: Decimals and ranges can."""
+
+
+def with_keys(structure: Any) -> Any:
+    """What stands in a key for how arguments are put together: a dictionary's keys are values."""
+    if structure is None:
+        return None
+    kind, keys, parts = structure
+    return kind, keys and tuple(map(alike, keys)), tuple(map(with_keys, parts))
 
 
 class Same:

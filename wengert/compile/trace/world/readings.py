@@ -197,11 +197,11 @@ def _key(x: Any) -> Any:
     if kind in (list, tuple):
         return kind, tuple(map(_key, x))
     if kind is dict:
-        return kind, tuple(x), tuple(map(_key, x.values()))
+        return kind, tuple(map(_key, x)), tuple(map(_key, x.values()))
     if kind is Made or kind is Method:
         return x
     if kind in ATOMS and kind is not slice:
-        return kind, repr(x) if kind in (float, complex) else x
+        return kind, repr(x) if kind in (float, complex, range) else x
     if isinstance(x, MethodType | BuiltinMethodType):
         function = getattr(x, "__func__", None) or x.__name__
         return kind, _key(function), id(x.__self__)
