@@ -10,7 +10,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self, TypeVar, overload
+from typing import Any, NamedTuple, Self, TypeVar, cast, overload
 
 special: set[int] = set()
 """The threads in a state other than the default. None of them means: record, nothing unusual."""
@@ -50,15 +50,24 @@ ORDINARY = DEFAULT, NO_GRAD, INFERENCE, NUMPY
 
 
 class _Share:
-    """What one thread has in the sets. It may end in any mode, and takes its share along."""
+    """What one thread has in the sets, by `key`. It may end in any mode, and takes that along."""
+
+    __slots__ = ("entered", "key")
+
+    def __init__(self) -> None:
+        self.key = id(self)
+        self.entered: list[Any] = []
+        """The modes that are entered, with what they replaced, and what was entered; a mode alone
+        where that is its `usual` state in the place of the default one.
+        """
 
     def settle(self, state: State) -> None:
         """Have this thread in the sets as its state says.
 
         To do it again does no harm: after an interrupt in between, the next time puts it right.
         """
-        (special.discard if state is DEFAULT else special.add)(id(self))
-        (pushing.add if state.duals else pushing.discard)(id(self))
+        (special.discard if state is DEFAULT else special.add)(self.key)
+        (pushing.add if state.duals else pushing.discard)(self.key)
 
     def __del__(self) -> None:
         if special:
@@ -70,9 +79,6 @@ class _Local(threading.local):
 
     def __init__(self) -> None:
         self.share = _Share()
-        self.key = id(self.share)
-        self.entered: list[tuple[Any, State, State]] = []
-        """The modes that are entered, with what they replaced, and what was entered."""
 
 
 THREAD = _Local()
@@ -128,6 +134,8 @@ class Mode:
     """
 
     fields: tuple[str, ...] = ("grad",)
+    usual: State | None = None
+    """What it makes of the default state, if that is one object: most modes are entered there."""
 
     def _changed(self, state: State) -> State:
         raise NotImplementedError
@@ -140,35 +148,39 @@ class Mode:
 
     def __enter__(self) -> Self:
         thread = THREAD
-        before = thread.state
-        entered = self._changed(before)
-        if before is DEFAULT and entered is NO_GRAD:  # as most are: `enter`, without its calls
-            special.add(thread.key)
-            thread.state = entered
+        share, before = thread.share, thread.state
+        if before is DEFAULT and self.usual is not None:  # `enter`, without its calls
+            special.add(share.key)
+            thread.state = self.usual
+            share.entered.append(self)
         else:
-            enter(entered)
-            entered = thread.state
-        thread.entered.append((self, before, entered))
+            enter(self._changed(before))
+            share.entered.append((self, before, thread.state))
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         thread = THREAD
-        before, entered = self._taken(thread.entered)
-        if before is DEFAULT and entered is NO_GRAD is thread.state:
-            thread.state = before
-            special.discard(thread.key)
+        share = thread.share
+        entered = share.entered
+        if entered and entered[-1] is self and thread.state is self.usual:
+            entered.pop()
+            thread.state = DEFAULT
+            special.discard(share.key)
         else:
-            self._leave(before, entered)
+            self._leave(*self._taken(entered))
 
-    def _taken(self, entered: list[tuple[Any, State, State]]) -> tuple[State, State]:
-        """What this mode, which may have been entered several times, replaced when it last was."""
-        k = len(entered) - 1
-        while k >= 0 and entered[k][0] is not self:
-            k -= 1
-        if k < 0:  # a generator that another thread has begun
-            return THREAD.state, THREAD.state
-        _, before, now = entered.pop(k)
-        return before, now
+    def _taken(self, entered: list[Any]) -> tuple[State, State]:
+        """What this mode, which may have been entered several times, replaced when it last was, and
+        what was entered.
+        """
+        for k in range(len(entered) - 1, -1, -1):
+            if entered[k] is self:
+                del entered[k]
+                return DEFAULT, cast("State", self.usual)
+            if type(entered[k]) is tuple and entered[k][0] is self:
+                _, before, now = entered.pop(k)
+                return before, now
+        return THREAD.state, THREAD.state  # a generator that another thread has begun
 
     def __call__(self, function: F) -> F:
         if inspect.isclass(function):
@@ -221,8 +233,7 @@ class _Switch(Mode):
     @overload
     def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        mode = object.__new__(cls)
-        return mode if function is None else mode(function)
+        return object.__new__(cls) if function is None else object.__new__(cls)(function)
 
 
 class no_grad(_Switch):
@@ -237,6 +248,8 @@ class no_grad(_Switch):
     ...     (2 * x).requires_grad
     False
     """
+
+    usual = NO_GRAD
 
     def _changed(self, state: State) -> State:
         return NO_GRAD if state is DEFAULT or state is NO_GRAD else state._replace(grad=False)
