@@ -101,3 +101,72 @@ def test_others_go_back_one_by_one(step, width):
     compiled = wg.compile(wg.grad(run(100, step)))
     compiled(x, w)
     assert [times(rewind) for rewind in rewinds(compiled)] == [1]
+
+
+TABLE = np.linspace(0.1, 0.9, WIDE)
+
+
+def rooted(y, z, w):
+    """What the derivative needs depends on w in one body alone, and on a constant."""
+    return np.exp(-y * w) * 0.9 + 0.01 * z, np.where(z > 0, np.log1p(z * z * TABLE), z) * 0.5
+
+
+def multiplied(y, z, w):
+    return np.tanh(np.outer(TABLE, w) @ y / WIDE), 0.9 * z + np.cos(y)
+
+
+@pytest.mark.parametrize("step", [costly, rooted, multiplied], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("count", [0, 1, 9, 16, 17, 150])
+def test_what_a_derivative_needs_is_made_beside_the_states(step, count, little_room):
+    # What costs more than to read it was computed on the way to the states, and once more on the
+    # way back: 4.5 times the plain loop for sin(s) w, 3.6 for tanh(s w).
+    x, w = np.linspace(0.5, 1.0, WIDE), np.linspace(0.9, 0.99, WIDE)
+    gradient = wg.grad(run(count, step), (0, 1))
+    second = wg.grad(lambda x, w: sum(g.sum() for g in gradient(x, w)), (0, 1))
+    for derivative in (gradient, second, wg.vmap(gradient)):
+        at = (
+            (np.stack([x, 0.5 * x]), np.stack([w, w]))
+            if derivative not in (gradient, second)
+            else (x, w)
+        )
+        compiled = wg.compile(derivative)
+        for mine, known in zip(compiled(*at), derivative(*at), strict=True):
+            np.testing.assert_allclose(mine, known, rtol=1e-9, atol=1e-12)
+    compiled = wg.compile(gradient)
+    compiled(x, w)
+    (rewind,) = rewinds(compiled)
+    back = rewind.bodies[1]
+    assert rewind.results
+    names = {s.name for s in back.statements}
+    assert not names & {"np.sin", "np.cos", "np.exp", "np.log1p", "np.tanh"}
+    assert {s.name for s in rewind.alone.statements} > names
+    compiled = wg.compile(gradient, memory="60kB")
+    compiled(x, w)
+    assert not any(rewind.results for rewind in rewinds(compiled))
+
+
+def test_the_interpreter_makes_results_beside_states_too():
+    def gradient(x, w):
+        return wg.grad(run(30, lambda y, z, w: (np.sin(y) * w, z)), (0, 1))(x, w)
+
+    x, w = np.linspace(0.5, 1.0, WIDE), np.linspace(0.9, 0.99, WIDE)
+    compiled = wg.compile(gradient)
+    expected = compiled(x, w)
+    assert rewinds(compiled)[0].results
+    for mine, known in zip(expected, compiled.program.run([x, w]), strict=True):
+        np.testing.assert_allclose(mine, known, rtol=1e-12)
+    space = {}
+    exec(str(compiled.program), space)  # noqa: S102  (the text is what is tested)
+    for mine, known in zip(expected, space["program"](x, w), strict=True):
+        np.testing.assert_allclose(mine, known, rtol=1e-12)
+
+
+def test_a_loop_within_a_loop_has_results_beside_states():
+    def total(x, w):
+        inner = lambda s, row: (run(20, costly)(s * row, w) * 1e-3 + s, s.sum())
+        return wg.scan(inner, x, TABLE[:5])[1].sum()
+
+    x, w = np.linspace(0.5, 1.0, WIDE), np.linspace(0.9, 0.99, WIDE)
+    gradient = wg.grad(total, (0, 1))
+    for mine, known in zip(wg.compile(gradient)(x, w), gradient(x, w), strict=True):
+        np.testing.assert_allclose(mine, known, rtol=1e-10)

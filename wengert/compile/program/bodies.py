@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -163,8 +163,8 @@ ROOM = 1 << 24
 """Bytes for states that a loop of unknown length keeps. What of it no loop reaches is no memory,
 but an address."""
 CACHED = 1 << 20
-"""That many for states that do not lie near, if iterations are cheap: to write one down takes as
-long as to compute it, and longer where it does not stay in a core's second cache."""
+"""That many for states that do not lie near, if iterations go element by element: to write one
+down takes as long as to compute it, and longer where it does not stay in a core's second cache."""
 TIGHT = 1 << 21
 """That many within a budget: what a core's second cache holds, or twice that."""
 
@@ -293,8 +293,10 @@ class Rewind(_Kept):
     the next goes through the iterations in reverse, and so on in turns. The inputs of a body are
     its own state, what the states of those before it were before the same iteration, and
     invariants. The results are the final state of the last one. `carries` are how many arrays each
-    state is. Of all of these `blocks` are the numbers of those that the loop kept rows of. Where
-    these are as many as the iterations, and all that the last body reads, that alone is run.
+    state is. Of two bodies the first may have `results` beside its state, which the other gets
+    after the states before (`passes/rerun.py`); `alone` is the other one without them. Of all
+    states `blocks` are the numbers of those that the loop kept rows of. Where these are as many as
+    the iterations, and all that the last body reads, that alone is run.
 
     With a `limit`, machine code has room for so many states, however many iterations there are:
     those before a few of these, and before all of a stretch, which it runs again from there.
@@ -303,6 +305,7 @@ class Rewind(_Kept):
     __name__ = "rewind"
     settings = ("carries", "blocks", "limit", "keeps")
     draws = False
+    alone: Program | None = None
     lasts = endless = True
 
     def __init__(self, bodies: list[Program], carries: list[int], blocks: list[int]) -> None:
@@ -325,10 +328,21 @@ class Rewind(_Kept):
         return [v for body, n in pairs for v in body.inputs[:n]]
 
     @property
+    def results(self) -> list[Value]:
+        """What the first body makes beside its state."""
+        return self.bodies[0].outputs
+
+    @property
     def invariants(self) -> list[list[Value]]:
-        """What each body gets beside states."""
-        total = np.cumsum(self.carries)
-        return [body.inputs[n:] for body, n in zip(self.bodies, total, strict=True)]
+        """What each body gets beside states, and results."""
+        more = [0, *[len(self.results)] * (len(self.bodies) - 1)]
+        begins = np.cumsum(self.carries) + more
+        return [body.inputs[n:] for body, n in zip(self.bodies, begins, strict=True)]
+
+    def arguments(self, args: tuple[Any, ...]) -> Iterator[tuple[Value, Any]]:
+        """The invariants of all bodies, each with what is given for it."""
+        invariants = [v for part in self.invariants for v in part]
+        return zip(invariants, args[1 + sum(self.carries) :], strict=False)
 
     def given_to(self, number: int, args: tuple[Any, ...]) -> tuple[Any, ...]:
         counts = list(map(len, self.invariants))
@@ -356,10 +370,10 @@ class Rewind(_Kept):
                 before = [x.copy() for x in state]
                 if blocks:
                     self.keep(k, state, blocks)
-                body.run(_given(body, [*state, *rows[k], *given]))
-                rows[k] += before
-        results = (*state, *blocks)
-        return results if len(results) != 1 else results[0]
+                results = body.run(_given(body, [*state, *rows[k], *given]))
+                rows[k] += [*before, *results]
+        finals = (*state, *blocks)
+        return finals if len(finals) != 1 else finals[0]
 
 
 LOOPS = frozenset({Repeat, Until, Rewind})

@@ -24,6 +24,8 @@ def run(statement: Statement) -> list[Program]:
         return [function.moving]
     if isinstance(function, Rewind) and (count := times(function)) > 1:
         return [*function.bodies, *together(function, count)]
+    if isinstance(function, Rewind) and function.alone is not None:
+        return [*function.bodies, function.alone]
     return bodies(statement)
 
 

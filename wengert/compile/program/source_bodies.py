@@ -128,9 +128,12 @@ def _rewind(p: Printer, s: Statement, rewind: Rewind) -> Iterator[str]:
         else:
             before = p.unique("before")
             yield f"    {before} = {rows}[{k}] + ({''.join(f'{x}, ' for x in own)})"
-        yield f"    {_assigned(own)}{name}({', '.join([*own, f'*{rows}[{k}]', *given])})"
+        results = [p.unique("result") for _ in body.outputs]
+        targets = _assigned([*own, *results])
+        yield f"    {targets}{name}({', '.join([*own, f'*{rows}[{k}]', *given])})"
         if j < last:
-            yield f"    {rows}[{k}] = {before}"
+            more = f" + ({''.join(f'{x}, ' for x in results)})" if results else ""
+            yield f"    {rows}[{k}] = {before}{more}"
 
 
 _WRITERS: dict[Any, Any] = {Repeat: _repeat, Choose: _choose, Until: _until, Rewind: _rewind}

@@ -318,6 +318,7 @@ class _Sweep(NamedTuple):
     is_last: bool
     number: int
     """The number of its body."""
+    backwards: bool
 
 
 STRETCH = 1 << 20
@@ -346,7 +347,8 @@ class _Rewinding:
 
     def __init__(self, frame: Frame, rewind: Rewind) -> None:
         self.frame, self.rewind, self.b = frame, rewind, frame.b
-        self.parts = rewind.states
+        n = rewind.carries[0]
+        self.parts = [*rewind.states[:n], *rewind.results, *rewind.states[n:]]
         self.length = Lanes(self.b, self.b.load(frame.inputs[0], typ=I64, align=8))
         self.status, self.done = Variable(self.b, I32(0)), Variable(self.b, I64(0))
         self.breath = Breath(frame)
@@ -354,6 +356,9 @@ class _Rewinding:
         self.times = times(rewind)
         self.several = self._several() if self.times > 1 else self.sweeps
         self.rows: dict[int, V] = {}
+        plans = frame.step.bodies
+        self.unread = [[frame.room(v.nbytes) for v in plan.outputs] for plan in plans]
+        """Where results are written that nobody reads, on the way to a stretch."""
 
     def _sweeps(self) -> Iterator[_Sweep]:
         """The loops, whose states are as they begin; that of the last one lies in the results."""
@@ -369,8 +374,22 @@ class _Rewinding:
             around = [next(given) for _ in self.rewind.invariants[j]]
             for k, at in enumerate(around, n + first):
                 entries.set(entries.table.input(k), at)
-            yield _Sweep(plan, state, entries, first, _read(plan, n, first), is_last, j)
-            first += n
+            reads = _read(plan, n, first)
+            yield _Sweep(plan, state, entries, first, reads, is_last, j, bool(j % 2))
+            first += n + len(plan.outputs)
+
+    def _alone(self) -> _Sweep:
+        """The last of two loops, which makes of states alone what the first has as results."""
+        last, number = self.sweeps[1], len(self.sweeps)
+        plan, entries = self.frame.step.bodies[number], self.frame.table(number)
+        n, own = self.rewind.carries
+        first, around = self.rewind.invariants
+        begin = 1 + n + own + len(first)
+        given = self.frame.inputs[begin : begin + len(around)]
+        for k, at in (*enumerate(last.state), *enumerate(given, own + n)):
+            entries.set(entries.table.input(k), at)
+        reads = _read(plan, own, n)
+        return last._replace(plan=plan, entries=entries, reads=reads, number=number)
 
     def _several(self) -> list[_Sweep]:
         """The two loops whose iterations are several of these."""
@@ -395,7 +414,9 @@ class _Rewinding:
         return self.sweeps[-1].reads | self.several[-1].reads
 
     def emit(self) -> None:
-        known, blocks = self._known()
+        if self.rewind.alone is not None:
+            self._where_kept(self._alone())
+        known, blocks = self._known(self._reads)
         limit, n, two = self.rewind.limit, self.length, len(self.sweeps) == 2
         zero = n.full(0)
         if two:
@@ -418,13 +439,22 @@ class _Rewinding:
             self._run(self.sweeps[-1], zero, n)
         self.frame.finish(self.status.get())
 
+    def _where_kept(self, sweep: _Sweep) -> None:
+        """All iterations of a loop, if the states that it reads were kept: none are left then."""
+        known, self.rows = self._known(sweep.reads)
+        if not sweep.reads <= set(self.rows):
+            return
+        with self.b.if_then(known.value):
+            self._run(sweep, self.length.full(0), self.length)
+        self.length, self.rows = where(known, 0, self.length), {}
+
     def _room(self, apart: Lanes, limit: int | None) -> tuple[Lanes, Lanes]:
         """How many states there is room for, and how many marks between two rows."""
         if limit is not None:
             return apart.full(limit - limit // 2), apart.full(limit // 2)
-        near = STRETCH // max(sum(v.nbytes for v in self.parts[: len(self.sweeps[0].state)]), 1)
+        near = STRETCH // max(sum(v.nbytes for v in self.parts[: self.sweeps[-1].first]), 1)
         root = sqrt(apart.to("sitofp", ir.DoubleType())).to("fptosi", I64) + 1
-        room = larger(root, max(near, 4 * self.times))
+        room = larger(larger(root, max(near, 4 * self.times)), smaller(apart, 4 * near))
         size = self._size(room)
         return room, larger((apart + size - 1).by("udiv", size), 1)
 
@@ -446,9 +476,9 @@ class _Rewinding:
         args = self.frame.step.statement.args
         return min((x.shape[0] for x in args[-len(self.rewind.blocks) :]), default=0)
 
-    def _known(self) -> tuple[Lanes, dict[int, V]]:
-        """Whether all states that the last loop reads were kept, and where."""
-        reads, blocks = self._reads, self._blocks
+    def _known(self, reads: set[int]) -> tuple[Lanes, dict[int, V]]:
+        """Whether all states that are read were kept, and where."""
+        blocks = self._blocks
         if not blocks or not reads <= set(blocks):
             return Lanes(self.b, BIT(not reads)), {}
         return self.length.below(self._kept + 1), blocks
@@ -585,11 +615,15 @@ class _Rewinding:
         count = stop - start
 
         def once(t: Lanes) -> Lanes:
-            number = start + (count - 1 - t if sweep.number % 2 else t)
+            number = start + (count - 1 - t if sweep.backwards else t)
             if save is None:
                 self._save(sweep, number, row(number))
             else:
                 save(number)
+            for j, at in enumerate(self.unread[sweep.number]):
+                k = len(sweep.state) + j
+                place = self._row_of(self.rows, k, row(number)) if save is None else at
+                sweep.entries.set(sweep.entries.table.output(j), place)
             for k in sweep.reads:
                 entry = sweep.entries.table.input(len(sweep.state) + k)
                 sweep.entries.set(entry, self._row_of(self.rows, k, row(number)))

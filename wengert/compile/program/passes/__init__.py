@@ -36,6 +36,7 @@ from wengert.compile.program.passes.common import key, merged
 from wengert.compile.program.passes.copies import copies
 from wengert.compile.program.passes.dead import dead
 from wengert.compile.program.passes.joins import part_by_part
+from wengert.compile.program.passes.rerun import made_beside
 from wengert.compile.program.passes.rewrite import Rules, rewrite
 from wengert.compile.program.passes.rows import rows
 from wengert.compile.program.passes.twins import twins
@@ -101,6 +102,8 @@ def finish(program: Program) -> Program:
     if blocks_of_products(program):
         check(program)
     if copies(program):
+        check(program)
+    if made_beside(program):
         check(program)
     if waits(program):
         check(program)

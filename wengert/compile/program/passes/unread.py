@@ -110,6 +110,8 @@ def _until(s: Statement, needed: set[Value], loop: Until) -> Statement:
 
 def _rewind(s: Statement, needed: set[Value], loop: Rewind) -> Statement:
     """From the last loop to the first: each reads states of those before it."""
+    if loop.results:  # nothing was left that is not read
+        return s
     *firsts, total = accumulate(loop.carries, initial=0)
     n, own = loop.carries[-1], firsts[-1]
     finals, kept = s.outputs[:n], _numbers(s.outputs[n:], needed)

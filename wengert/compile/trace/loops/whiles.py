@@ -19,7 +19,7 @@ from typing import Any
 
 from wengert.arrays.kind import array_of
 from wengert.autograd import engine
-from wengert.compile.program.again import is_cheap
+from wengert.compile.program.again import is_cheap, map_name
 from wengert.compile.program.bodies import Rewind, Until, limit, room
 from wengert.compile.program.program import Program, Statement, Value
 from wengert.compile.trace.arrays.array import Trace
@@ -315,7 +315,7 @@ def _connect(chain: list[Sweep], own: Recorded, starts: list[Any]) -> list[tuple
 
 
 def _room(trace: Trace, sweep: Sweep) -> int:
-    cheap = all(map(is_cheap, sweep.body.statements))
+    cheap = all(is_cheap(s) or map_name(s.function) for s in sweep.body.statements)
     return room(sweep.carries, None if trace.budget is None else trace.kinds, cheap)
 
 
