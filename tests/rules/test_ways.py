@@ -166,7 +166,11 @@ CALLS[stacks.matmul] = [
     tuple(arrays(2, 3, 4, 4)),
     (*arrays(1, 64, 48, 32), np.swapaxes(arrays(1, 64, 80, 32)[0], 1, 2)),
 ]
-CALLS[products.cross] = [tuple(arrays(2, 4, 3)), (*arrays(1, 3), *arrays(1, 2, 3))]
+CALLS[products.cross] = [
+    tuple(arrays(2, 4, 3)),
+    tuple(arrays(2, 40, 3)),
+    (*arrays(1, 3), *arrays(1, 2, 3)),
+]
 CALLS[products.distances] = [(*arrays(1, *FEW), *arrays(1, 3, 7))]
 CALLS[products.block_distances] = [(*arrays(1, *FEW), *arrays(1, 3, 7))]
 CALLS[products._along_axes] = [(*arrays(1, 5, 3), *arrays(1, *FEW), *arrays(1, 3, 7))]

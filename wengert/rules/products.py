@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.dispatch import all_true, primitive
 from wengert.rules import contraction
+from wengert.rules.blocks import FEW
 from wengert.rules.indexing import put_along_axis
 from wengert.rules.loops import loopable, loops
 from wengert.rules.rule import general, linear, unbroadcast
@@ -57,7 +58,18 @@ def cross(a: Any, b: Any) -> Any:
     return one - two
 
 
+def _are_triples(a: Any, b: Any) -> bool:
+    return a.shape == b.shape and a.shape[-1] == 3 and a.size >= FEW
+
+
 _NEXT, _BEFORE = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+
+@way(cross, lambda a, b: loopable(a, b) and _are_triples(a, b))
+def _cross_by_loops(a: Any, b: Any) -> Any:
+    out = np.empty(a.shape, a.dtype)
+    _cross_each(_rows(a), _rows(b), _rows(out))
+    return out
 
 
 @way(cross, lambda a, b: type(a) is type(b) is np.ndarray)
@@ -65,6 +77,14 @@ def _cross_of_plain(a: Any, b: Any) -> Any:
     one = a.take(_NEXT, -1) * b.take(_BEFORE, -1)
     one -= a.take(_BEFORE, -1) * b.take(_NEXT, -1)
     return one
+
+
+@loops
+def _cross_each(a, b, out):
+    for i in range(len(a)):
+        out[i, 0] = a[i, 1] * b[i, 2] - a[i, 2] * b[i, 1]
+        out[i, 1] = a[i, 2] * b[i, 0] - a[i, 0] * b[i, 2]
+        out[i, 2] = a[i, 0] * b[i, 1] - a[i, 1] * b[i, 0]
 
 
 linear(
