@@ -268,7 +268,7 @@ CALLS[reductions.others] = [
 ]
 CALLS[gates.glu] = [(x, axis) for x in arrays(1, 4, 6) for axis in (0, -1)]
 CALLS[shapes.trace] = [(x,) for x in (*arrays(1, *FEW), RNG.integers(-9, 9, FEW))]
-CALLS[shapes.real_pairs] = [(RNG.standard_normal(FEW) * (1 + 2j),)]
+CALLS[shapes.real_pairs] = [(x * (1 + 2j),) for x in (*arrays(1, *FEW), arrays(1, *FEW)[0].T)]
 CALLS[shapes.complex_of_pairs] = [
     *((x,) for x in (*arrays(1, *FEW, 2), arrays(1, 2, *FEW)[0].T, np.ones((9, 7, 2))[::2])),
     (np.broadcast_to(np.array([1.0, 2.0]), (3, 2)),),
