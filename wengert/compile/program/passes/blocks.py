@@ -23,7 +23,7 @@ from wengert.arrays.facts import REDUCED_BY
 from wengert.compile.program.infer import statement
 from wengert.compile.program.operations import LAYOUTS, astype, check, full
 from wengert.compile.program.passes.dead import dead
-from wengert.compile.program.passes.picks import MOVES
+from wengert.compile.program.passes.picks import picked
 from wengert.compile.program.passes.row_loops import (
     Asked,
     Loop,
@@ -31,7 +31,6 @@ from wengert.compile.program.passes.row_loops import (
     in_a_row,
     in_order,
     is_full,
-    kind,
 )
 from wengert.compile.program.program import Program, Statement, Value
 
@@ -214,7 +213,7 @@ class _Region:
                 continue
             asked = Asked(self.count)
             maker = self._moves(v)
-            moved = MOVES[kind(maker)](asked, maker, axis) if maker else None
+            moved = picked(maker)(asked, maker, axis) if maker else None
             needed[v, axis] = maker if moved is not None else None
             if maker and moved is not None:
                 waiting += asked.rows
@@ -227,7 +226,7 @@ class _Region:
     def _moves(self, v: Value) -> Statement | None:
         """What makes an array, if its rows may be made of others'. Wide products stay whole."""
         s = self.made.get(v)
-        if s is None or len(s.outputs) != 1 or kind(s) not in MOVES:
+        if s is None or len(s.outputs) != 1 or not picked(s):
             return None
         return None if s.function is np.matmul and s.args[0].shape[-1] > NARROW else s
 

@@ -23,7 +23,7 @@ from wengert.compile.program.passes.blocks import (
     NARROW,
 )
 from wengert.compile.program.passes.dead import dead
-from wengert.compile.program.passes.picks import MOVES
+from wengert.compile.program.passes.picks import picked
 from wengert.compile.program.passes.row_loops import (
     Asked,
     Loop,
@@ -31,7 +31,6 @@ from wengert.compile.program.passes.row_loops import (
     in_a_row,
     in_order,
     is_full,
-    kind,
 )
 from wengert.compile.program.program import Program, Statement, Value
 
@@ -86,10 +85,10 @@ class _Batch:
     def _rows(self, v: Value, axis: int) -> list[Rows] | None:
         """What an array's members are made of, by members; None if they are not."""
         s = self.made.get(v)
-        if s is None or len(s.outputs) != 1 or kind(s) not in MOVES:
+        if s is None or len(s.outputs) != 1 or not picked(s):
             return None
         asked = Asked(self.count)
-        if MOVES[kind(s)](asked, s, axis) is None:
+        if picked(s)(asked, s, axis) is None:
             return None
         shared = s.function is np.matmul and len(asked.rows) < 2
         return None if shared and s.args[0].shape[-1] > NARROW else asked.rows

@@ -89,8 +89,13 @@ def _moved(pick: Pick, x: Value, axis: int) -> Any:
     m = pick.p.made.get(x)
     if m is None or not pick.p.once(x) or len(m.outputs) != 1:
         return None
-    moves = MOVES.get("map" if is_elementwise(m.function) else m.function)
-    return moves(pick, m, axis) if moves and 0 < pick.length < x.shape[axis] else None
+    move = picked(m)
+    return move(pick, m, axis) if move and 0 < pick.length < x.shape[axis] else None
+
+
+def picked(m: Statement) -> Any:
+    """How what is picked of a statement's result is computed; None if that is not known."""
+    return _map if is_elementwise(m.function) else MOVES.get(m.function)
 
 
 def _map(pick: Pick, m: Statement, axis: int) -> Any:
@@ -214,7 +219,6 @@ def _within(pick: Pick, index: Any, shape: Shape, axis: int) -> tuple[Any, ...] 
 
 
 MOVES: dict[Any, Callable[[Pick, Statement, int], Any]] = {
-    "map": _map,
     np.matmul: _product,
     np.transpose: _transposed,
     np.reshape: _reshaped,

@@ -15,8 +15,7 @@ import numpy as np
 from wengert.compile.program.bodies import Repeat
 from wengert.compile.program.infer import statement
 from wengert.compile.program.operations import LAYOUTS, astype, full, view
-from wengert.compile.program.passes.picks import MOVES, Pick
-from wengert.compile.program.passes.rewrite import is_elementwise
+from wengert.compile.program.passes.picks import Pick, picked
 from wengert.compile.program.program import Program, Shape, Statement, Value, mapped
 
 Rows = tuple[Value, int]
@@ -48,10 +47,6 @@ def in_a_row(new: list[Statement], blocks: Value, axis: int) -> Value:
     merged = (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])
     new.append(statement(np.reshape, blocks, merged))
     return new[-1].output
-
-
-def kind(s: Statement) -> Any:
-    return "map" if is_elementwise(s.function) else s.function
 
 
 class Asked(Pick):
@@ -137,7 +132,7 @@ class Loop(Asked):
 
     def _rows(self, v: Value, axis: int, s: Statement | None) -> Value:
         if s is not None:
-            moved: Value = MOVES[kind(s)](self, s, axis)
+            moved: Value = picked(s)(self, s, axis)
             return moved
         if is_full(self.makers, v):
             return self(full, self.shape(v.shape, axis), *self.makers[v].args[1:])
