@@ -7,15 +7,18 @@ class, or what it is built of is changed.
 # ruff: noqa: E501  (a row of a table reads best on a line)
 from __future__ import annotations
 
+import contextlib
+import re
 from typing import Any
 
 import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.compile.stories import caught, module, numbers, same
+from tests.compile.stories import caught, module, numbers, same, same_or_refused
+from wengert.errors import TracingError
 
-IMPORTS = "import collections, types\n"
+IMPORTS = "import collections, collections.abc, types\n"
 
 FOUND: dict[str, tuple[str, str, tuple[str, ...]]] = {
     # The operand of a format was taken for the format, an atom, of which nothing is told.
@@ -56,6 +59,11 @@ FOUND: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a tensor of the context": ("import contextvars\nv = contextvars.ContextVar('v')\nv.set(wg.ones(1))", "return x * v.get()", ("v.set(wg.zeros(1))",)),
     # Of a dictionary its items were looked at.
     "a copy of a defaultdict": ("o = collections.defaultdict(float, a=1.0)", "return x, type(o.copy()['k']).__name__", ("o.default_factory = str", "o.default_factory = None")),
+    # What a class gives, and what is in a list that a library makes, was taken for new.
+    "members of an enumeration": ("import enum\nclass E(enum.Enum):\n    A = 2.0\n    B = 3.0", "return x * sum([m.value for m in E])", ("E.A._value_ = 7.0",)),
+    "subclasses": ("class C: pass\nclass D(C): k = [2.0]", "return x * sum(c.k[0] for c in C.__subclasses__())", ("D.k[0] = 3.0", "class B(C): k = [5.0]")),
+    # It was gone through as a list, and was no mapping then: the function ran eagerly, with a warning.
+    "what a library's mapping holds": ("o = collections.ChainMap({'a': 2.0})", "return x, {**o}, dict(**o)", ("o['b'] = 3.0", "o.maps.append({'c': 4.0})")),
     # It was something that is made.
     "NotImplemented": ("", "return x, [].__eq__(3)", ()),
 }  # fmt: skip
@@ -122,3 +130,69 @@ def test_equal_arguments_may_differ(name: str, form: str) -> None:
         return [caught(f, numbers(1), v) for v in (*given, *given)]
 
     same(story)
+
+
+WORLDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "list": ("o = [2.0, 3.0]", ("o.append(7.0)", "o[0] = 4.0", "o.reverse()", "o = [2, 3]", "o.clear()")),
+    "tuple": ("o = (2.0, 3.0)", ("o = (2.0, 4.0)", "o = (2, 3)", "o = [2.0]")),
+    "dict": ("o = {'a': 2.0, 'b': 3.0}", ("o['c'] = 4.0", "del o['a']", "o['a'] = 6.0", "o = {'a': 6.0}")),
+    "set": ("o = {2, 3}", ("o.add(5)", "o.discard(2)", "o = frozenset([1])")),
+    "deque": ("o = collections.deque([2.0, 3.0], maxlen=3)", ("o.append(4.0)", "o.rotate(1)", "o[0] = 9.0")),
+    "Counter": ("o = collections.Counter('aab')", ("o['a'] += 1", "o.update('c')", "del o['a']")),
+    "defaultdict": ("o = collections.defaultdict(float, a=2.0)", ("o.default_factory = int", "o['b'] = 3.0", "o.default_factory = None")),
+    "OrderedDict": ("o = collections.OrderedDict(a=2.0, b=3.0)", ("o.move_to_end('a')", "o['c'] = 1.0")),
+    "ChainMap": ("p, q = {'a': 2.0}, {'b': 3.0}\no = collections.ChainMap(p, q)", ("p['b'] = 4.0", "o.maps.reverse()", "q['c'] = 1.0")),
+    "UserDict": ("o = collections.UserDict(a=2.0)", ("o['b'] = 3.0", "o.data = {'a': 5.0}")),
+    "UserList": ("o = collections.UserList([2.0])", ("o.append(4.0)", "o.data = [5.0]")),
+    "array": ("import array\no = array.array('d', [2.0])", ("o.append(4.0)", "o[0] = 9.0")),
+    "bytearray": ("o = bytearray(b'ab')", ("o.append(99)", "o[0] = 1")),
+    "range": ("o = range(0, 3, 2)", ("o = range(0, 4, 2)", "o = [0, 2]")),
+    "view": ("d = {'a': 2.0}\no = types.MappingProxyType(d)", ("d['c'] = 1.0", "d['a'] = 9.0")),
+    "namespace": ("o = types.SimpleNamespace(a=2.0)", ("o.c = 4.0", "o.a = 1.0", "del o.a")),
+    "dataclass": ("import dataclasses\n@dataclasses.dataclass\nclass D:\n    a: float = 2.0\no = D()", ("o.a = 4.0", "D.__eq__ = lambda s, t: True", "D.__repr__ = lambda s: 'D!'")),
+    "named tuple": ("D = collections.namedtuple('D', 'a b')\no = D(2.0, 3.0)", ("o = o._replace(a=4.0)", "D.__len__ = lambda s: 7", "D.a = property(lambda s: 50.0)")),
+    "enumeration": ("import enum\nclass E(enum.Enum):\n    A = 2.0\n    B = 3.0\no = E.A", ("o = E.B", "E.B._value_ = 7.0", "E.__str__ = lambda s: 'q'")),
+    "Fraction": ("from fractions import Fraction\no = Fraction(5, 2)", ("o = Fraction(7, 2)", "o = 3")),
+    "class": ("class o: a = 2.0", ("o.a = 3.0", "o.c = 1.0", "o = type('o', (), {})")),
+    "function": ("def o(a=2.0, *, b=3.0): return a * b", ("o.__defaults__ = (4.0,)", "o.__kwdefaults__ = {'b': 1.0}", "o.a = 5.0")),
+    "float": ("o = 2.5", ("o = 3.5", "o = 2", "o = True", "o = np.float64(2.5)")),
+    "array of NumPy": ("o = np.array([2.0, 3.0])", ("o[0] = 5.0", "o = np.array([2, 3])", "o = np.array([2.0])")),
+}  # fmt: skip
+ASKS = (
+    "len(o)", "1 if o else 2", "[v for v in o]", "[*o]", "{**o}", "2.0 in o", "'a' in o", "o == 2.0", "float(o)", "o[0]", "o['a']", "o[:1]", "o.a",
+    "hasattr(o, 'c')", "getattr(o, 'c', 9.0)", "list(vars(o).items())", "any(o)", "sum(o)", "max(o)", "sorted(o, reverse=True)", "list(zip(o, o))",
+    "list(map(str, o))", "list(enumerate(o))", "list(reversed(o))", "next(iter(o))", "len(repr(o))", "f'{o!s:>9}'", "list(o.keys())", "o.get('a')",
+    "o.copy()", "o._value_", "o()", "-o", "o + o", "o * 2", "list(o.items())", "o.pop()", "o.append(1.0)", "isinstance(o, collections.abc.Sequence)",
+    "type(o).__name__", "hash(o) == 3", "(lambda *a: a)(*o)", "(lambda **k: k)(**o)", "o and 2.0", "o.index(3.0)", "o.a.real", "[v for v in type(o)]",
+)  # fmt: skip
+
+
+@pytest.mark.crossed
+@pytest.mark.parametrize("ask", ASKS)
+@pytest.mark.parametrize("world", WORLDS)
+def test_whatever_is_asked_of_whatever_changes_is_answered_as_it_is_now(
+    world: str, ask: str
+) -> None:
+    setup, changes = WORLDS[world]
+
+    def story(compile: Any) -> list[str]:
+        m = module(f"{IMPORTS}{setup}\ndef f(x):\n    return {ask}, x * 2")
+        f, seen = compile(m.f), []
+        for change in ("", *changes):
+            with contextlib.suppress(Exception):  # of another object than it was made for
+                exec(change, vars(m))  # noqa: S102
+            seen += [in_words(f, numbers(1)) for _ in range(3)]
+        return seen
+
+    same_or_refused(story)
+
+
+def in_words(function: Any, *args: Any) -> str:
+    """What a function returns, or raises, without what differs between stories."""
+    try:
+        text = repr(function(*args))
+    except TracingError:
+        raise
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+    return re.sub(r"users_module_\d+|0x\w+", "", text)

@@ -181,6 +181,13 @@ class Observer(Calls):
             self._given(value, iter)
         return value
 
+    def mapped(self, value: Any) -> Any:
+        """For what takes all keys, and what they lead to."""
+        if isinstance(value, CONTAINERS):
+            return self.whole(value)
+        self._given(value, dict)
+        return value
+
     def formatted(self, value: Any) -> Any:
         self._given(value, format)
         return value

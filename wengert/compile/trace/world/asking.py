@@ -333,6 +333,9 @@ class Asking(Observer):
                 self.check_held(owner)
         if seen is not MISSING:
             value = self._tell(self._read_answer, asked, shared, seen, value)
+            for part in contents(value) if isinstance(value, CONTAINERS) else ():
+                if isinstance(part, type | ModuleType):  # which no call makes
+                    self._reach(part, None, _words(asked))
         if seen is MISSING and not (isinstance(asked.callee, type) and _is_let_go_of(value)):
             for ran in asked.ran:
                 self.on_unobserved(ran)

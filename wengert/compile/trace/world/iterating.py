@@ -52,8 +52,8 @@ class Iterating(Asking):
 
     def whole(self, value: Any) -> Any:
         """What goes through an object of a library gets what it gives now, which is asked."""
-        is_made = id(value) in self.made
-        if self.telling or not (is_made or (self.is_outside(value) and is_asked(value))):
+        is_made, asked = id(value) in self.made, is_asked(value) or isinstance(value, type)
+        if self.telling or not (is_made or (self.is_outside(value) and asked)):
             return super().whole(value)
         if not hasattr(type(value), "__iter__") or (not is_made and isinstance(value, Iterator)):
             return super().whole(value)
