@@ -376,7 +376,7 @@ def _trace_of_plain(x: Any) -> Any:
 
 _add: Function = np.add.reduce
 
-linear(trace, lambda g, x_shape: np.where(np.eye(*x_shape) > 0, g, 0))
+linear(trace, lambda g, x_shape: diagonal_scatter(np.broadcast_to(g, (min(x_shape),)), x_shape))
 
 # ---- views that NumPy has no writable function for -----------------------------------------
 
