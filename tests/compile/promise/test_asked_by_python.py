@@ -64,6 +64,9 @@ FOUND: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "subclasses": ("class C: pass\nclass D(C): k = [2.0]", "return x * sum(c.k[0] for c in C.__subclasses__())", ("D.k[0] = 3.0", "class B(C): k = [5.0]")),
     # It was gone through as a list, and was no mapping then: the function ran eagerly, with a warning.
     "what a library's mapping holds": ("o = collections.ChainMap({'a': 2.0})", "return x, {**o}, dict(**o)", ("o['b'] = 3.0", "o.maps.append({'c': 4.0})")),
+    # What stands for it while tracing was asked, and has a shape, a dtype and other things.
+    "what a number lacks": ("o = 2.5", "return x * [2, 3][hasattr(o, 'shape') or hasattr(o, 'sum')]", ("o = 3.5", "o = np.float64(4.5)", "o = 5.5")),
+    "what an array lacks": ("o = np.ones(1)", "return x, getattr(o, 'value', 3.0)", ("o = types.SimpleNamespace(value=4.0)",)),
     # It was something that is made.
     "NotImplemented": ("", "return x, [].__eq__(3)", ()),
 }  # fmt: skip

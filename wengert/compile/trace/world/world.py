@@ -267,6 +267,16 @@ class World(Reads):
         is_told = name in PAST and own_attribute(owner, name) is MISSING
         return self._past_of(owner, name, value) if is_told else value
 
+    def _behind(self, owner: Any, name: str) -> Any:
+        if type(owner) is TracedArray and not hasattr(cls := class_of(owner), name):
+            alike = np.empty(0) if cls is np.ndarray else cls()
+            return functools.partial(getattr, alike, name)  # Python's own error
+        return super()._behind(owner, name)
+
+    def _lacks(self, owner: Any, name: str) -> None:
+        if type(owner) is not TracedArray:  # that is known by what it stands for
+            super()._lacks(owner, name)
+
     def _read_attribute(self, owner: Any, name: str, value: Any) -> Any:
         if not isinstance(owner, Tensor) or name in vars(owner) or not is_hideable(owner, name):
             return super()._read_attribute(owner, name, value)
