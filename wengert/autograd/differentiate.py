@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from wengert import dtypes
 from wengert.autograd import engine
 from wengert.autograd.batching import each
 from wengert.autograd.hooks import shown
+from wengert.autograd.saved import Freed
 from wengert.errors import GradError
 from wengert.history import modes
 from wengert.history.location import line_of, warn
@@ -76,8 +78,11 @@ def backward(
     if seed is not None:
         edge = tensors._node if tensors._origin is None else current_node(tensors)
     if edge is not None:
-        if edge.direct is not SETTLES or not engine.settled(edge, seed, retain):
+        settles = edge.direct is SETTLES and edge.extras is None and not modes.special
+        if not settles or not edge.settle(seed):
             engine.run([(edge, seed)], retain, False)
+        elif not retain and edge.frees:  # the sweep was of one node, and is done
+            edge.saved = Freed(sys._getframe(1))
         return
     starts = starting(as_sequence(tensors), grad_tensors, create_graph or engine.on_tensors())
     if create_graph:

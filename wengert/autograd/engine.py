@@ -138,15 +138,6 @@ def sweep(
         watching.over(due)
 
 
-def settled(root: Any, g: Any, retain: bool) -> bool:
-    """Whether the sweep is done already: in the usual modes, of one node that settles it."""
-    if modes.special or root.extras is not None or not root.settle(g):
-        return False
-    if not retain and root.frees:
-        root.saved = Freed(sys._getframe(2))
-    return True
-
-
 def finish(leaves: dict[Any, Any], recorded: bool, targets: Targets | None) -> None:
     """The leaves, which are all that is left: hooks, which may fail; the sums; hooks after them."""
     accumulates = targets is None or targets.accumulates
