@@ -11,6 +11,7 @@ import contextlib
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
@@ -67,6 +68,15 @@ FOUND: dict[str, tuple[str, str, tuple[str, ...]]] = {
     # What stands for it while tracing was asked, and has a shape, a dtype and other things.
     "what a number lacks": ("o = 2.5", "return x * [2, 3][hasattr(o, 'shape') or hasattr(o, 'sum')]", ("o = 3.5", "o = np.float64(4.5)", "o = 5.5")),
     "what an array lacks": ("o = np.ones(1)", "return x, getattr(o, 'value', 3.0)", ("o = types.SimpleNamespace(value=4.0)",)),
+    # What stands for it lacks what it has, or has it for numbers of other classes.
+    "what a computed number has": ("", "v = x.item(); return x, hasattr(v, 'is_integer'), hasattr(v, 'to_bytes'), hasattr(x.numpy(), 'dumps')", ()),
+    "a method that takes no such number": ("o = 2", "return x, o.__add__(2.0), o.__radd__(3), o.__lt__(2.5), (2.5).__lt__(o)", ("o = 3", "o = 4")),
+    "an axis that is none": ("o = np.array(2.0)", "return x, o.min('a')", ("o = np.array([2.0])", "o = np.array(3.0)")),
+    # A class may be registered as a sequence, or a mapping, which patterns ask its flags.
+    "a pattern of a sequence": ("class C:\n    def __len__(self): return 0\no = C()", "match o:\n        case [*_]: return x * 2\n    return x * 3", ("collections.abc.Sequence.register(C)",)),
+    "a pattern of a mapping": ("class C: pass\no = C()", "match o:\n        case {}: return x * 2\n    return x * 3", ("collections.abc.Mapping.register(C)",)),
+    # What it is a view of, it keeps to itself: the question was refused.
+    "a view of a dictionary": ("d = {'a': 2.0}\no = d.items()", "return x * len(o), ('a', 2.0) in o", ("d['b'] = 3.0", "d['a'] = 4.0", "d = {}\no = d.items()")),
     # It was something that is made.
     "NotImplemented": ("", "return x, [].__eq__(3)", ()),
 }  # fmt: skip
@@ -107,6 +117,33 @@ def test_an_object_may_be_given_another_class(base: str, use: str) -> None:
     for name, value in methods.items():
         setup = f"class C({base}): pass\nclass E(C):\n    def {name}(self, *args): return {value}\no = {made}"
         same(lambda compile, s=setup: calls_of(s, body, ("o.__class__ = E",), compile))
+
+
+OF_NO_NUMBERS = "np.array(['a', 'b'])", "np.array([None, 'a'])", "np.ones(2, np.longdouble)", "np.array(['2020-01-01'], 'M8[D]')"  # fmt: skip
+
+
+@pytest.mark.parametrize("array", OF_NO_NUMBERS)
+def test_an_array_that_is_passed_may_hold_what_no_tensor_does(array: str) -> None:
+    # It was refused without a line; one of another byte order runs eagerly.
+    def story(compile: Any) -> list[Any]:
+        m = module("def f(x, t): return x * len(t), str(t[0])")
+        f, given = compile(m.f), eval(array, {"np": np})  # noqa: S307
+        return [caught(f, numbers(1), t) for t in (given, given[:1], given)]
+
+    same(story)
+
+
+@pytest.mark.parametrize("base", ["object", "dict", "float", "Exception"])
+def test_a_trace_leaves_nothing_in_a_class(base: str) -> None:
+    # Python keeps the names of a class's slots in it when pickle, or a copy, asks for them.
+    source = f"class C({base}): pass\ndef f(x, o): return x, C(), repr(o)[:3], hash(C)"
+
+    def story(compile: Any) -> list[str]:
+        m = module(source)
+        compile(m.f)(numbers(1), m.C())
+        return sorted(vars(m.C))
+
+    same(story)
 
 
 UTC = "timezone.utc"

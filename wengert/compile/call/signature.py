@@ -13,6 +13,7 @@ from wengert.compile.trace.observe.objects import ATOMS, UNCHANGEABLE, contents
 from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.world.places import history_of, is_number
 from wengert.compile.trace.world.readings import has_value
+from wengert.dtypes import is_supported
 from wengert.tensor import INFERENCE, Tensor
 
 
@@ -26,12 +27,12 @@ def holds_no_memory(container: Any) -> bool:
 
 
 def of_another_kind(x: Any) -> bool:
-    """Whether an argument is of another kind of array than NumPy's, of a vmap, say, or of a class
-    with operators of its own.
+    """Whether an argument is of another kind of array than NumPy's, of a vmap, say, of a class with
+    operators of its own, or one that holds no numbers, or wider ones than tensors do.
     """
     array = x._array if isinstance(x, Tensor) else x
     if isinstance(array, np.ndarray):
-        return not has_numpys_operators(array)
+        return not (has_numpys_operators(array) and is_supported(array.dtype))
     return hasattr(type(array), "__array_function__")
 
 

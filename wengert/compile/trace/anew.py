@@ -29,7 +29,7 @@ from wengert.compile.trace.observe.objects import ATOMS, contents, has_method, h
 from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.observe.users import is_of_user
 from wengert.compile.trace.world.readings import has_value
-from wengert.compile.trace.world.state import TOLD, WEAK, attributes
+from wengert.compile.trace.world.state import TOLD, WEAK, attributes, reduced
 from wengert.functions.random import Generator
 from wengert.history.surroundings import KNOWING
 
@@ -348,7 +348,7 @@ def _reduced(x: Any) -> Described | None:
     if reducer is None and (users or (not own and _has_plain_layout(kind))):
         return None
     try:
-        told = x.__reduce_ex__(4) if reducer is None else reducer(x)
+        told = reduced(x, 4)
     except Exception as error:
         raise Unmakeable(str(error)) from None
     if isinstance(told, str):

@@ -7,6 +7,7 @@ branch, an index, a text.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from types import FunctionType
@@ -49,6 +50,19 @@ def item_of(x: Any) -> Any:
     if x.size != 1:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
     return number_of(x, _class_of_items(x.dtype))
+
+
+def method_of(x: Any, name: str) -> Any:
+    """An operator's method of one of Python's numbers: it takes what its class takes."""
+
+    def method(*others: Any) -> Any:
+        ones = [class_of(y)(1) if type(y) is type(x) and y.scalar else y for y in others]
+        with contextlib.suppress(Exception):  # which the operator itself raises
+            if getattr(class_of(x)(1), name)(*ones) is NotImplemented:
+                return NotImplemented
+        return getattr(x, name)(*others)
+
+    return method
 
 
 def rounded(kind: Any, x: Any) -> Any:

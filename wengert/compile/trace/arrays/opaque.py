@@ -75,15 +75,19 @@ def check_axis(function: Any, args: Any, kwargs: Any) -> None:
         return
     if not args or getattr(args[0], "shape", None) != ():
         return
-    axis = _axis_of(function, args, kwargs)
-    if not isinstance(axis, int | tuple) or (axis in (0, -1) and not is_users()):
+    axis, zero = _axis_of(function, args, kwargs), np.zeros((), args[0].dtype)
+    if axis is None or hasattr(axis, "dtype") or (axis in (0, -1) and not is_users()):
         return
     try:
-        function(np.zeros((), args[0].dtype), axis=axis)
-    except np.exceptions.AxisError:
-        raise
+        function(zero)
+        takes_one = True
     except Exception:  # it wants more than that
-        return
+        takes_one = False
+    try:
+        function(zero, axis=axis)
+    except Exception as error:
+        if takes_one or isinstance(error, np.exceptions.AxisError):
+            raise
 
 
 def _axis_of(function: Any, args: Any, kwargs: Any) -> Any:

@@ -292,6 +292,10 @@ class Observer(Calls):
             return None, Decided((left is right) == (operation == "eq"))
         return right, left  # Python's own error
 
+    def match_kind(self, subject: Any) -> Any:
+        """A pattern asks whether something is a sequence, or a mapping."""
+        return subject
+
     def match_keys(self, subject: Any, keys: Any) -> tuple[Any, Any]:
         if id(subject) in self.origins and isinstance(subject, dict):
             for key in keys:

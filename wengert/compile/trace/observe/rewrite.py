@@ -242,6 +242,8 @@ SHOWN: dict[str, tuple[Any, ...]] = {
     "GET_YIELD_FROM_ITER": (1, "whole"),
     "CONTAINS_OP": (2, "contains"),
     "IS_OP": (2, "identical"),
+    "MATCH_SEQUENCE": (1, "match_kind"),
+    "MATCH_MAPPING": (1, "match_kind"),
     "MATCH_KEYS": (2, "match_keys"),
     "MATCH_CLASS": (3, "match_class"),
     "GET_LEN": (1, "length"),

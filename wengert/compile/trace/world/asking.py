@@ -15,7 +15,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import FunctionType, MethodDescriptorType, MethodType, ModuleType
+from types import FunctionType, MethodDescriptorType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,6 @@ from wengert.compile.trace.observe.objects import (
     held_in,
     name_of,
     same,
-    static,
 )
 from wengert.compile.trace.observe.operators import OPERATORS, Decided
 from wengert.compile.trace.observe.users import is_users_class
@@ -47,10 +46,13 @@ from wengert.compile.trace.world.readings import (
     Passing,
     Step,
     asks,
+    asks_classes,
+    collection,
     compared,
     goes_by_arguments,
     is_asked,
     is_computed,
+    is_for_good,
     is_ours,
     is_seen_whole,
     lasting,
@@ -136,7 +138,7 @@ class Asking(Observer):
             told = not self._goes_by_arguments(callee, args) or _is_setting(callee, args, named)
             if told and not (speaks(callee) and self.gives_messages(_owner(callee))):
                 self._expect(frame, callee, args, named)
-        if self._look_into(callee):
+        if _is_of_an_atom(callee) or self._look_into(callee):
             args = tuple(map(_known, args))
             named = {name: _known(x) for name, x in named.items()}
         owners = [x for x in (*args, *named.values()) if isinstance(x, CHANGEABLE)]
@@ -187,7 +189,7 @@ class Asking(Observer):
 
     def _goes_by_arguments(self, callee: Any, args: Any) -> bool:
         if callee is isinstance or callee is issubclass:
-            return len(args) < 2 or not _asks_classes(args[1])
+            return len(args) < 2 or not asks_classes(args[1])
         return goes_by_arguments(callee, args)
 
     def _expect(self, frame: Any, callee: Any, args: Any, named: Any) -> None:
@@ -536,8 +538,14 @@ class Asking(Observer):
             return arguments
         return (item,) if decided.result else (), item
 
+    def match_kind(self, subject: Any) -> Any:
+        cls = type(subject)
+        if not (self.telling or is_for_good(cls)):
+            self._decide(collection, (cls,), collection(cls))
+        return super().match_kind(subject)
+
     def match_class(self, subject: Any, cls: Any, names: Any) -> tuple[Any, Any, Any]:
-        if _asks_classes(cls) and not self.telling:
+        if asks_classes(cls) and not self.telling:
             self._decide(isinstance, (subject, cls), isinstance(subject, cls))
         return super().match_class(subject, cls, names)
 
@@ -773,6 +781,11 @@ def _is_of_a_container(callee: Any, args: Any) -> bool:
     return isinstance(around, CONTAINERS)
 
 
+def _is_of_an_atom(callee: Any) -> bool:
+    """Whether this is an operator's method of a number, say, which asks what class it is given."""
+    return type(callee) is MethodWrapperType and type(callee.__self__) in ATOMS
+
+
 def _is_setting(callee: Any, args: Any, named: Any) -> bool:
     """Whether a function of wengert may tell a setting of the process: it is given no array."""
     atoms = all(type(x) in ATOMS for x in (*args, *named.values()))
@@ -781,17 +794,3 @@ def _is_setting(callee: Any, args: Any, named: Any) -> bool:
 
 def _is_cached(callee: Any) -> bool:
     return type(callee) is functools._lru_cache_wrapper
-
-
-def _asks_classes(classes: Any) -> bool:
-    """Whether a class decides by code of its own what its instances are."""
-    if isinstance(classes, tuple):
-        return any(map(_asks_classes, classes))
-    if is_ours(classes):
-        return False
-    usual = type.__instancecheck__
-    return static(type(classes), "__instancecheck__") not in (
-        None,
-        usual,
-        static(type, "__instancecheck__"),
-    )

@@ -416,14 +416,6 @@ class Passed:
 
     def array(self, place: Place, array: Any, same: Place | None = None) -> TracedArray:
         """A traced array for one that is fetched; that of the place `same` if it is given."""
-        dtype = array.dtype
-        if not dtypes.is_number(dtype) or dtype.itemsize > 16 or dtype.char in "gG":
-            raise TracingError(
-                f"an argument of a compiled function is an array of dtype {dtype}; those "
-                "hold integers, truth values, and floating-point and complex numbers of up to 64 "
-                "bits per part. Convert it, e.g. with x.astype(float), or leave the function "
-                "uncompiled."
-            )
         known = self.arrays.get(key_of(place if same is None else same))
         if known is not None:
             _, traced, given = known

@@ -446,6 +446,24 @@ def is_inherited(x: Any, name: str) -> bool:
     return acting and first in theirs and first.__module__ != "builtins"
 
 
+def asks_classes(classes: Any) -> bool:
+    """Whether a class decides by code of its own what its instances are."""
+    if isinstance(classes, tuple):
+        return any(map(asks_classes, classes))
+    usual = None, type.__instancecheck__, static(type, "__instancecheck__")
+    return not is_ours(classes) and static(type(classes), "__instancecheck__") not in usual
+
+
+def collection(cls: type) -> int:
+    """Whether patterns take a class for a sequence or a mapping: it may be registered as one."""
+    return cls.__flags__ & (1 << 5 | 1 << 6)
+
+
+def is_for_good(cls: type) -> bool:
+    """Whether a class is one of C's that are never changed."""
+    return bool(cls.__flags__ & 1 << 8)
+
+
 _ANSWERING = Tensor, np.generic, np.dtype, type, ModuleType
 
 

@@ -67,7 +67,6 @@ from wengert.compile.trace.world.state import (
     holds_weakly,
     is_attributes,
     is_itself,
-    note_slots,
 )
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -221,7 +220,6 @@ class Reads(Iterating):
         self.conditions.note(Guard(Attribute(cls, "__mro__"), cls.__mro__))
         for base in filter(is_of_user, cls.__mro__):
             names = dictionary_of(base)
-            note_slots(base)
             self.conditions.note(Guard(Length(names), len(names)))
             for name, value in names.items():
                 if hasattr(type(value), "__get__") or any(name in their for their in theirs):

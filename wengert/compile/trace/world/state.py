@@ -13,7 +13,7 @@ import functools
 import operator
 import weakref
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -101,6 +101,7 @@ def _copied(x: memoryview) -> memoryview:
 
 
 HIDDEN = "hidden"
+_VIEWS: Any = tuple(type(view({})) for view in (dict.keys, dict.values, dict.items))
 
 
 def _held(x: Any, seen: dict[int, tuple[int, Any]]) -> Any:
@@ -128,6 +129,8 @@ def parts_of(x: Any) -> Iterator[tuple[Any, Any]]:
     elif isinstance(x, CONTAINERS):
         yield (), len(x)
         yield from (((k,), part) for k, part in enumerate(contents(x)))
+    elif isinstance(x, _VIEWS):
+        yield (0,), x.mapping
     elif _keeps_to_itself(x):
         try:
             told = _told(x)
@@ -159,18 +162,16 @@ def attributes(x: Any) -> Iterator[tuple[str, Any]]:
     own = getattr(x, "__dict__", None)
     if type(own) is dict:
         yield from tuple(own.items())
-    for name in note_slots(type(x)):
+    for name in slots_of(type(x)):
         value = own_attribute(x, name)
         if value is not MISSING:
             yield name, value
 
 
-def note_slots(cls: type) -> list[str]:
-    """The names of a class's slots. Python keeps them in the class when they are first asked for:
-    one attribute more.
-    """
-    slots: list[str] = copyreg._slotnames(cls)  # type: ignore[attr-defined]
-    return slots
+def slots_of(cls: type) -> list[str]:
+    """The names of a class's slots. Python itself would leave a list of them in the class."""
+    own = [vars(base) for base in cls.__mro__ if "__slots__" in vars(base)]
+    return [name for names in own for name, x in names.items() if type(x) is MemberDescriptorType]
 
 
 def is_attributes(x: Any) -> bool:
@@ -183,13 +184,26 @@ def _keeps_to_itself(x: Any) -> bool:
     """Whether C has something of an object that is no attribute of it."""
     own = [m for name in TOLD if (m := static(type(x), name)) is not static(object, name)]
     if not own:
-        named = note_slots(type(x))
+        named = slots_of(type(x))
         has_names = type(getattr(x, "__dict__", None)) is dict or bool(named)
         # Python's classes add a word for each name, for the dictionary, and for weak references.
         return not has_names or type(x).__basicsize__ > object.__basicsize__ + 8 * (len(named) + 2)
     return any(type(method) is not FunctionType for method in own)
 
 
+def reduced(x: Any, protocol: int) -> Any:
+    """What pickle is told of an object; with nothing left in its class."""
+    cls = type(x)
+    reducer, there = copyreg.dispatch_table.get(cls), SLOTS in vars(cls)
+    try:
+        return x.__reduce_ex__(protocol) if reducer is None else reducer(x)
+    finally:
+        if SLOTS in vars(cls) and not there:
+            type.__delattr__(cls, SLOTS)
+
+
+SLOTS = "__slotnames__"
+"""Where Python keeps the names of a class's slots, when they are first asked for."""
 TOLD = "__reduce_ex__", "__reduce__", "__getstate__"
 """The methods by which pickle asks what an object is."""
 
@@ -199,8 +213,7 @@ def _told(x: Any) -> tuple[Any, ...]:
     try:
         memory = memoryview(x)
     except TypeError:
-        reduced = copyreg.dispatch_table.get(type(x))
-        told = x.__reduce_ex__(2) if reduced is None else reduced(x)
+        told = reduced(x, 2)
         if isinstance(told, str):
             return (told,)
         return tuple([tuple(part) if isinstance(part, Iterator) else part for part in told])

@@ -24,7 +24,14 @@ import numpy as np
 from wengert.autograd.methods import HISTORY, PAST
 from wengert.compile.trace.arrays.array import TracedArray
 from wengert.compile.trace.arrays.conversions import array_of, is_conversion, stacked
-from wengert.compile.trace.arrays.numbers import NUMBERS, ROUNDED, class_of, converted, rounded
+from wengert.compile.trace.arrays.numbers import (
+    NUMBERS,
+    ROUNDED,
+    class_of,
+    converted,
+    method_of,
+    rounded,
+)
 from wengert.compile.trace.arrays.refusals import Postponed
 from wengert.compile.trace.arrays.scopes import late_write
 from wengert.compile.trace.loops.repeats import ask_history
@@ -39,6 +46,7 @@ from wengert.compile.trace.observe.objects import (
     own_attribute,
     same,
 )
+from wengert.compile.trace.observe.operators import METHODS
 from wengert.compile.trace.observe.stubs import code_of
 from wengert.compile.trace.world import meanwhile, watch
 from wengert.compile.trace.world.conditions import Conditions, home_of, homes
@@ -268,10 +276,24 @@ class World(Reads):
         return self._past_of(owner, name, value) if is_told else value
 
     def _behind(self, owner: Any, name: str) -> Any:
-        if type(owner) is TracedArray and not hasattr(cls := class_of(owner), name):
-            alike = np.empty(0) if cls is np.ndarray else cls()
-            return functools.partial(getattr, alike, name)  # Python's own error
+        if type(owner) is TracedArray:
+            cls = class_of(owner)
+            if not hasattr(cls, name):
+                alike = np.empty(0) if cls is np.ndarray else cls()
+                return functools.partial(getattr, alike, name)  # Python's own error
+            if owner.weak and name in METHODS:
+                return functools.partial(method_of, owner, name)
         return super()._behind(owner, name)
+
+    def _hasattr(self, function: Any, owner: Any, name: Any) -> bool:
+        if type(owner) is TracedArray:
+            return hasattr(class_of(owner), name)
+        return super()._hasattr(function, owner, name)
+
+    def _getattr(self, function: Any, owner: Any, name: Any, *default: Any) -> Any:
+        if type(owner) is TracedArray and hasattr(class_of(owner), name):
+            default = ()  # what a traced array lacks, the call runs eagerly for
+        return super()._getattr(function, owner, name, *default)
 
     def _lacks(self, owner: Any, name: str) -> None:
         if type(owner) is not TracedArray:  # that is known by what it stands for
