@@ -16,7 +16,7 @@ from wengert.compile import backend
 from wengert.compile.llvm import body, description
 from wengert.compile.llvm.backend import LLVM
 from wengert.compile.llvm.machine import host
-from wengert.compile.plan.plan import Call, Plan
+from wengert.compile.plan.plan import Call, Loops, Plan
 
 X = np.linspace(-1.0, 1.0, 12).reshape(3, 4)
 LAST = {"axis": 1}
@@ -55,6 +55,21 @@ def test_a_kernel_is_told_once():
     kernels = [line for line in text.splitlines() if line.startswith("kernel ")]
     assert text.count("\nloops ") == 5
     assert len(kernels) == len(set(kernels)) < 5
+
+
+def test_layers_that_are_alike_have_one_kernel():
+    # A kernel was made of each layer's terms, found equal to the one before, and hashed for that.
+    @wg.compile
+    def f(x: Any, h: Any) -> Any:
+        for _ in range(4):
+            h = np.maximum(h @ x, 0.5)
+        return h + h.astype(np.float32).sum(), np.maximum(x[::-1], 0.5)
+
+    asked = Asked()
+    with backend.using(asked):
+        f(X[:, :3], X[:2, :3])
+    kernels = [step.kernel for step in asked.plans[-1].steps if isinstance(step, Loops)]
+    assert len({id(kernel) for kernel in kernels}) == len(set(kernels)) < len(kernels)
 
 
 def code_of(plan: Plan) -> str:

@@ -24,7 +24,8 @@ def fresh(value: Value, order: tuple[int, ...] | None = None) -> Strided:
 class Arrays:
     """The memory of values: `of` each that has been computed, and `copies` of some that are views.
 
-    `constants` are the arrays that the plan reads; numbers become part of the kernels.
+    `constants` are the arrays that the plan reads; numbers become part of the kernels, which are
+    known by what they are made of (`Draft.kernel`).
     """
 
     def __init__(self, roles: Roles) -> None:
@@ -33,6 +34,7 @@ class Arrays:
         self.of: dict[Value, Strided] = {}
         self.copies: dict[Value, Strided] = {}
         self.constants: list[Any] = []
+        self.kernels: dict[Any, Any] = {}
         self._scalars: dict[Value, Any] = {}
         self._buffers: dict[Goal, Buffer] = {}
         for kind, values in (("input", program.inputs), ("output", program.outputs)):

@@ -74,7 +74,7 @@ def build(job: Job, arrays: Arrays) -> Built:
                 raise NeedsCopy(wish.value) from None
             split(loop, wish.inner)
             continue
-        return emitter.draft.kernel()
+        return emitter.draft.kernel(arrays.kernels)
 
 
 class Emitter:

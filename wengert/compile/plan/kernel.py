@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,8 @@ class Told:
     __slots__: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        parts = [_spelled(getattr(self, name)) for name in self.__slots__]
+        told = [name for name in self.__slots__ if name[0] != "_"]
+        parts = [_spelled(getattr(self, name)) for name in told]
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
@@ -157,6 +158,14 @@ class Kernel(Told):
     buffers: tuple[np.dtype, ...]
     written: tuple[int, ...]
     parts: int = 1
+    _asked: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
+    """What steps have asked of it: those of layers have one kernel, and ask the same."""
+
+    def __hash__(self) -> int:
+        if "hash" not in self._asked:
+            shape = self.extents, self.outer, self.buffers, self.written, self.parts
+            self._asked["hash"] = hash((shape, self.stages))
+        return self._asked["hash"]
 
     def accesses(self) -> Iterator[Access]:
         """All accesses to the buffers."""
@@ -167,19 +176,27 @@ class Kernel(Told):
 
     def begins(self) -> tuple[int, ...]:
         """The least offset of the accesses to each buffer, in its elements."""
-        least: dict[int, int] = {}
-        for access in self.accesses():
-            least[access.buffer] = min(access.offset, least.get(access.buffer, access.offset))
-        return tuple([least.get(number, 0) for number in range(len(self.buffers))])
+        if "begins" not in self._asked:
+            least: dict[int, int] = {}
+            for access in self.accesses():
+                least[access.buffer] = min(access.offset, least.get(access.buffer, access.offset))
+            numbers = range(len(self.buffers))
+            self._asked["begins"] = tuple([least.get(number, 0) for number in numbers])
+        return self._asked["begins"]
 
     def from_its_begin(self) -> Kernel:
         """The kernel for buffers that start where it `begins` in these.
 
         What differs in where it reads and writes alone is then one kernel.
         """
-        begins = self.begins()
-        if not any(begins):
+        if not any(self.begins()):
             return self
+        if "from its begin" not in self._asked:
+            self._asked["from its begin"] = self._moved()
+        return self._asked["from its begin"]
+
+    def _moved(self) -> Kernel:
+        begins = self.begins()
 
         def moved(operation: Operation) -> Operation:
             if not isinstance(operation, (Load, Store)):

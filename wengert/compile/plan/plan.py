@@ -206,6 +206,6 @@ class Table:
         """The entry that a place is relative to."""
         if place.kind == "arena":
             return self.arena
-        return {"input": self.input, "output": self.output, "constant": self.constant}[place.kind](
-            place.number
-        )
+        if place.kind == "input":
+            return self.input(place.number)
+        return (self.output if place.kind == "output" else self.constant)(place.number)

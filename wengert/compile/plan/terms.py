@@ -2,7 +2,8 @@
 
 A `Term` is an operation on the element at hand; equal ones are one. Terms are made first, for any
 loops; `Draft.kernel` then orders and merges the loops, decides in which stage each term is
-computed, and repeats in later stages what is cheaper to compute again than to keep.
+computed, and repeats in later stages what is cheaper to compute again than to keep. Drafts that
+differ in their buffers alone, as those of layers do, have one kernel, which is made once.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Term:
     dtype: np.dtype
     loops: frozenset[int]
     stage: int  # the first that it can be computed in: what needs a reduction comes after it
+    number: int  # in its draft
 
 
 @dataclass(slots=True)
@@ -88,14 +90,22 @@ class Built:
     touches: list[Touch]
 
 
+Pattern = tuple[Kernel, list[int], list[Touch]]
+"""A kernel, the numbers of its buffers in a draft, and how it accesses them."""
+
+
 class Draft:
-    """The terms of one kernel. `inner` are the loops within a row, None where nothing says."""
+    """The terms of one kernel. `inner` are the loops within a row, None where nothing says.
+
+    Terms are found by what they are, in which buffers and other terms are numbers.
+    """
 
     def __init__(self, extents: list[int], inner: frozenset[int] | None) -> None:
         self.extents = extents
         self.inner = inner
         self.ordered = False
         self.terms: dict[Any, Term] = {}
+        self.buffers: dict[Buffer, int] = {}
         self.writings: list[Writing] = []
 
     # ---- terms ------------------------------------------------------------------------------
@@ -138,8 +148,7 @@ class Draft:
     def load(self, array: Strided, axes: tuple[Any, ...], dtype: np.dtype) -> Term:
         address, args = _address(array, axes)
         loops = frozenset(address.steps).union(*[a.loops for a in args])
-        key = array.buffer, address.offset, tuple(address.steps.items()), address.sizes
-        return self._term("load", address, args, dtype, loops, key)
+        return self._term("load", address, args, dtype, loops, self._told(address))
 
     def store(
         self,
@@ -164,18 +173,36 @@ class Draft:
         loops: frozenset[int],
         key: Any = None,
     ) -> Term:
-        full_key = kind, data if key is None else key, args, dtype
+        full_key = kind, data if key is None else key, _numbers(args), dtype
         term = self.terms.get(full_key)
         if term is None:
             stage = max([a.stage + (a.kind == "reduce") for a in args], default=0)
-            term = self.terms[full_key] = Term(kind, data, args, dtype, loops, stage)
+            number = len(self.terms)
+            term = self.terms[full_key] = Term(kind, data, args, dtype, loops, stage, number)
         return term
+
+    def _told(self, address: Address) -> tuple[Any, ...]:
+        number = self.buffers.setdefault(address.buffer, len(self.buffers))
+        return number, address.offset, tuple(address.steps.items()), address.sizes
 
     # ---- the kernel -------------------------------------------------------------------------
 
-    def kernel(self) -> Built:
-        outer, row = self._nest()
-        return _Cut(self, outer, row).built()
+    def kernel(self, known: dict[Any, Pattern]) -> Built:
+        """The kernel; `known` has those of other drafts, by all that they depend on."""
+        stores = [
+            (w.term.number, *self._told(w.address), w.combine, w.summed, w.onto, _numbers(w.args))
+            for w in self.writings
+        ]
+        dtypes = tuple([b.dtype for b in self.buffers])
+        extents = tuple(self.extents)
+        key = extents, self.inner, self.ordered, tuple(self.terms), tuple(stores), dtypes
+        pattern = known.get(key)
+        if pattern is None:
+            outer, row = self._nest()
+            pattern = known[key] = _Cut(self, outer, row).pattern()
+        kernel, numbers, touches = pattern
+        buffers = list(self.buffers)
+        return Built(kernel, [buffers[k] for k in numbers], touches)
 
     def _used(self) -> list[Term]:
         """All terms that stores depend on."""
@@ -228,6 +255,10 @@ class Draft:
         return done
 
 
+def _numbers(terms: tuple[Term, ...]) -> tuple[int, ...]:
+    return tuple([term.number for term in terms])
+
+
 def _address(array: Strided, axes: tuple[Any, ...]) -> tuple[Address, tuple[Term, ...]]:
     """Where an element of an array lies, and the terms that compute it, of a gather."""
     places = list(zip(axes, array.strides, array.shape, strict=True))
@@ -256,7 +287,7 @@ class _Cut:
         self.placed: dict[Any, int] = {}
         self.lightness: dict[Term, tuple[int, int]] = {}
 
-    def built(self) -> Built:
+    def pattern(self) -> Pattern:
         stores = [self._lowered(w) for w in self.draft.writings]
         used = {t: None for w in stores for root in (w.term, *w.args) for t in _below(root)}
         reductions = [t for t in used if t.kind == "reduce"]
@@ -278,7 +309,7 @@ class _Cut:
             tuple(b.dtype for b in self.buffers),
             tuple(self.written),
         )
-        return Built(kernel, list(self.buffers), self.touches)
+        return kernel, [self.draft.buffers[b] for b in self.buffers], self.touches
 
     def _lowered(self, w: Writing) -> Writing:
         """A store that combines over the loops of a row reduces the row first."""
