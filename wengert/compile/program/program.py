@@ -209,7 +209,9 @@ class Program:
             return value
 
         if by:
-            self.statements = [s.replaced(final) for s in self.statements]
+            self.statements = [
+                s if by.keys().isdisjoint(s.inputs) else s.replaced(final) for s in self.statements
+            ]
             self.outputs = [final(v) for v in self.outputs]
             self.updates = {k: final(v) for k, v in self.updates.items()}
 

@@ -19,7 +19,7 @@ def dead(program: Program) -> Program:
 def left(
     program: Program,
     results: Iterable[Value],
-    narrowed: Callable[[Statement, set[Value]], Statement] = lambda s, needed: s,
+    narrowed: Callable[[Statement, set[Value]], Statement] | None = None,
 ) -> tuple[list[Statement], set[Value]]:
     """The statements of a program that act, or that results need, and all that is needed.
 
@@ -29,9 +29,10 @@ def left(
     needed: set[Value] = set(results)
     kept = []
     for s in reversed(program.statements):
-        acts = s.acts and not (s.function is check and _holds(makers.get(s.args[0])))
-        if acts or not needed.isdisjoint(s.outputs):
-            s = narrowed(s, needed)
+        is_needed = not needed.isdisjoint(s.outputs)
+        if is_needed or (s.acts and not (s.function is check and _holds(makers.get(s.args[0])))):
+            if narrowed is not None:
+                s = narrowed(s, needed)
             needed.update(s.inputs)
             kept.append(s)
     kept.reverse()
