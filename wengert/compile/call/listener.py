@@ -102,6 +102,8 @@ class _Heard:
     def __init__(self, module: ir.Module) -> None:
         self.w = w = Writer(module, None, "heard", HALF, WORD, WORD, HALF, WORD)
         self.method, self.frame, self.what, self.argument = w.function.args
+        for attribute in ("noinline", "optnone"):  # a trace is over before better code pays
+            w.function.attributes.add(attribute)
         self.quiet, self.told = w.block("quiet"), w.block("told")
         self.words = w.known("listener.words")
         self.extra = w.variable()

@@ -17,6 +17,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import io
 import itertools
 import json
 import os
@@ -294,9 +295,9 @@ def _text(folder: Path) -> str:
 
 
 def _content(path: str) -> bytes:
-    """In a third of the time of `read_bytes`."""
-    with Path(path).open("rb", buffering=0) as file:
-        return file.read()
+    """In less than two thirds of the time of `read_bytes`."""
+    with io.FileIO(path) as file:
+        return file.readall()
 
 
 _CLOCK = 2.0
