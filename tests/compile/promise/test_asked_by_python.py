@@ -77,6 +77,10 @@ FOUND: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a pattern of a mapping": ("class C: pass\no = C()", "match o:\n        case {}: return x * 2\n    return x * 3", ("collections.abc.Mapping.register(C)",)),
     # What it is a view of, it keeps to itself: the question was refused.
     "a view of a dictionary": ("d = {'a': 2.0}\no = d.items()", "return x * len(o), ('a', 2.0) in o", ("d['b'] = 3.0", "d['a'] = 4.0", "d = {}\no = d.items()")),
+    # An operator of a library's object that raised was not asked again.
+    "an error of an operator": ("import decimal\ndecimal.setcontext(decimal.Context())\no = decimal.Decimal(1)", "try: return x * float(o / 3)\n    except decimal.Inexact: return x * 7", ("decimal.getcontext().traps[decimal.Inexact] = True", "decimal.getcontext().traps[decimal.Inexact] = False")),
+    # A module's own __getattr__ was asked for what every module has.
+    "a module's dictionary": ("o = types.ModuleType('o')\no.a = 2.0", "return x * vars(o)['a'] * len(o.__class__.__name__)", ("o.__getattr__ = lambda name: {'a': 7.0}", "o.a = 3.0")),
     # It was something that is made.
     "NotImplemented": ("", "return x, [].__eq__(3)", ()),
 }  # fmt: skip
@@ -144,6 +148,27 @@ def test_a_trace_leaves_nothing_in_a_class(base: str) -> None:
         return sorted(vars(m.C))
 
     same(story)
+
+
+MOVED = {
+    "a file": "import tempfile\no = tempfile.TemporaryFile('w+')\no.write('abcd')\no.seek(0)",
+    "a text": "import io\no = io.StringIO('abcd')",
+    "bytes": "import io\no = io.BytesIO(b'abcd')",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", ["o.read(1); return x", "return x, o.close()", "with o: return x", "return x, o.read(1)", "o.seek(2); return x"])  # fmt: skip
+@pytest.mark.parametrize("kind", MOVED)
+def test_what_a_call_does_to_a_file_is_done_or_refused_with_its_line(kind: str, body: str) -> None:
+    # A file has an attribute, so what C keeps of it was taken for seen, and a statement was carried
+    # out by the trace alone; what the trace had closed could not be put back, by an error of C's.
+    def story(compile: Any) -> list[Any]:
+        m = module(f"{MOVED[kind]}\ndef f(x):\n    {body}")
+        f = compile(m.f)
+        with contextlib.closing(m.o):
+            return [(in_words(f, numbers(1)), m.o.closed or m.o.tell()) for _ in range(3)]
+
+    same_or_refused(story)
 
 
 UTC = "timezone.utc"

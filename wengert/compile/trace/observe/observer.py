@@ -704,7 +704,7 @@ class Observer(Calls):
     def _behind_module(self, module: Any, name: str) -> Any:
         """A module's own `__getattr__`, which is asked for what the module does not have."""
         fallback = vars(module).get("__getattr__")
-        if name in vars(module) or not self._of_user(fallback):
+        if name in vars(module) or hasattr(ModuleType, name) or not self._of_user(fallback):
             return None
 
         def get() -> Any:

@@ -501,11 +501,15 @@ class Asking(Observer):
 
     def _operator(self, function: Any, *operands: Any) -> Decided | None:
         """What an operator makes of a library's objects; None if it is left to Python."""
-        step: Step | None
+        step: Step | None = None
         try:
             step = self._step(function, operands, {})
             value = function(*operands)
-        except (Passing, Exception):  # what does not last, or Python's own error
+        except Passing:
+            step = value = None
+        except Exception as error:  # Python's own, which may not come again
+            if step is not None:
+                self._note_answer(Asked(None, function, step), False, type(error))
             step = value = None
         if step is None or hasattr(value, "__array_function__"):
             for x in operands:

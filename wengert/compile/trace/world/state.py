@@ -66,7 +66,7 @@ def held_by(x: Any, undo: list[Callable[[], Any]] | None = None) -> Any:
         known = [part for _, part in seen.values()]
         known += [own for part in known if type(own := getattr(part, "__dict__", None)) is dict]
         undo += filter(None, map(putting_back, known))
-    return None if type(held) is Held and held.names == (HIDDEN,) else held
+    return None if type(held) is Held and HIDDEN in held.names else held
 
 
 def putting_back(x: Any) -> Callable[[], Any] | None:

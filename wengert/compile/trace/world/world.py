@@ -705,7 +705,8 @@ class World(Reads):
         """Make the world what it was before the trace."""
         for read in [*self._changed_by_library()]:
             for put in read.undo:
-                put()
+                with contextlib.suppress(Exception):  # what is closed, say, is refused as it is
+                    put()
         self.library_read = {}
         self.put.clear()  # what is alive after this has outlived the function
         self.explained.clear()
