@@ -219,3 +219,14 @@ def test_a_number_has_no_axis_to_numpys_functions_wherever_it_is_written(functio
                 continue
             assert given == (0,)
             assert function not in (np.median, np.flip)
+
+
+@pytest.mark.parametrize("axis", [1, -2])
+@pytest.mark.parametrize("call", ["np.take(x, 0, axis)", "np.diff(x, axis=axis)"])
+def test_an_axis_that_is_not_there_is_an_error_and_no_other_axis(call: str, axis: int) -> None:
+    # It was taken modulo the dimensions.
+    f = eval(f"lambda x, axis: {call}", {"np": np})  # noqa: S307
+    for x in (np.ones(3), wg.ones(3)):
+        for g in (f, wg.compile(f)):
+            with pytest.raises(np.exceptions.AxisError):
+                g(x, axis)

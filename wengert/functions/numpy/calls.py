@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from wengert import dtypes
 from wengert.arrays.facts import COMPOSED, CONSTANT, REDUCTIONS, RUNNING, composed
@@ -453,17 +454,19 @@ def _take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise", **
     no_more(rest)
     if axis is None:
         a, axis = np.ravel(a), 0
+    axis = normalize_axis_index(axis, a.ndim)
     if mode == "clip":
         indices = np.clip(as_array(indices), 0, a.shape[axis] - 1)
     elif mode == "wrap":
         indices = np.remainder(as_array(indices), a.shape[axis])
-    return a[(*(slice(None),) * (axis % a.ndim), indices)]
+    return a[(*(slice(None),) * axis, indices)]
 
 
 @composed(np.diff)
 def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     a = as_array(a)
-    slab = [1 if d == axis % a.ndim else size for d, size in enumerate(a.shape)]
+    axis = normalize_axis_index(axis, a.ndim)
+    slab = [1 if d == axis else size for d, size in enumerate(a.shape)]
     ends = [
         np.broadcast_to(x, slab) if x is not None and not np.ndim(x) else x
         for x in (prepend, append)
