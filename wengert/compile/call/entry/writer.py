@@ -212,18 +212,24 @@ class Writer:
         begin = self.word(record, Field.PARTS)
         distance = self.build.sub(self.word(record, Field.KEYS), begin)
         with self.each(begin, self.word(record, Field.COUNT), 1) as part:
-            here = self.build.load(entry)
+            here, ways = self.build.load(entry), []
             with self.build.if_else(self.differs(here, 0)) as (there, asked):
                 with there:
-                    self.build.store(self.word(here, 0), key)
-                    self.build.store(self.word(here, 1), value)
                     self.build.store(self.build.add(here, self.number(16)), entry)
+                    ways.append((self.build.block, self.word(here, 0), self.word(here, 1)))
                 with asked:
                     more = self.call("python.PyDict_Next", mapping, *addresses)
                     self.need(self.differs(more, 0))
+                    ways.append((self.build.block, self.build.load(key), self.build.load(value)))
+            # What Python has the address of is in memory: what lies in the table never goes there.
+            met, found = (self.build.phi(WORD) for _ in range(2))
+            for block, *pair in ways:
+                for phi, x in zip((met, found), pair, strict=True):
+                    phi.add_incoming(x, block)
             expected = self.word(self.build.add(part, distance), 0)
-            self.need(self.call("is_key", self.build.load(key), expected))
-            yield part, self.build.load(value)
+            with self.when(self.differs(met, expected)):
+                self.need(self.call("is_key", met, expected))
+            yield part, found
 
     def has_form(self, record: ir.Value, *forms: Form) -> ir.Value:
         of_record = self.word(record, Field.FORM)
