@@ -170,7 +170,7 @@ CASTS = (
     "np.zeros_like({a})", "np.full_like({a}, {n})", "{f}.new_zeros(3)", "wg.arange({N})",
     "wg.full({S}, {n})", "wg.zeros({S}) + {f}", "np.ones({S})", "wg.eye(3)", "np.float32({n})",
     "wg.tensor({n})", "np.arange({N}) * {n}", "{i}.float()", "{i} > 0", "{f} > 0", "{a} > 0",
-    "wg.full_like({f}, {n})", "np.empty_like({a}) * 0", "wg.linspace(0, 1, 3)",
+    "wg.full_like({f}, {n})", "np.zeros_like(np.empty_like({a}))", "wg.linspace(0, 1, 3)",
     "wg.empty_like({f}).fill_({n})", "np.int64({s})", "{f}.half().float()", "{f}.short()",
 )  # fmt: skip
 WRITES = (
@@ -647,7 +647,7 @@ def outcome(function: Any, arguments: list[Any]) -> list[Any]:
 def seen(result: Any, arguments: list[Any], function: Any) -> list[Any]:
     state = function.state
     leaves = list(tensors(result))
-    losses = [t.sum() for t in leaves if tracked(t) and t._node is not None and not t.is_leaf]
+    losses = [t.sum() for t in leaves if tracked(t) and t.grad_fn is not None]
     if losses:
         sum(losses[1:], losses[0]).backward()
     found = [plain(result), *map(plain, arguments), *map(plain, state)]

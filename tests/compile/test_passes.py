@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+import wengert as wg
 from tests.compile.programs import Builder, Drawn, agree
 from tests.counting import calls
 from wengert.compile.program.infer import check_types
@@ -712,6 +713,13 @@ def test_what_others_read_whole_is_not_picked_before() -> None:
     program = b.result(b(take, made, (k, slice(0, 4, 1))), made)
     clean(program)
     assert sum(s.function is np.exp for s in program.statements) == 1
+
+
+def test_a_view_and_what_takes_at_places_go_before_each_other_in_one_order() -> None:
+    # Each was moved before the other one, without end, where neither could go on from there.
+    w = wg.randn(6, 4, requires_grad=True)
+    f = lambda: wg.nn.functional.normalize(w, dim=1)[1:, wg.tensor([1, -2])]
+    np.testing.assert_allclose(wg.compile(f)().detach(), f().detach(), rtol=1e-6)
 
 
 # ---- products ------------------------------------------------------------------------------

@@ -154,8 +154,10 @@ def _viewed(pick: Pick, m: Statement, axis: int) -> Any:
             if out == axis:
                 if entry != slice(0, x.shape[source], 1):
                     return None
+                # Only to go on from there: views go before what takes at places (see `_gathered`).
+                moved = _moved(pick, x, source)
                 places = (*index[:at], slice(0, pick.length, 1), *index[at + 1 :])
-                return pick.p(view, pick.of(x, source), places)
+                return None if moved is None else pick.p(view, moved, places)
             out += 1
         source += 1
     return None
