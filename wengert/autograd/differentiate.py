@@ -187,7 +187,7 @@ def grad(
     gradients = [targets.captured[place] for place in places]
     if materialize_grads:
         return tuple(
-            _zeros(x, create_graph) if g is None else shown(g)
+            _zeros(x, create_graph) if g is None else _given(g)
             for x, g in zip(wanted, gradients, strict=True)
         )
     return _used(gradients, bool(allow_unused))
@@ -214,7 +214,17 @@ def _used(gradients: list[Any], allow_unused: bool) -> tuple[Any, ...]:
                 "from this very tensor: a clone, a slice or x.to(...) of it made elsewhere is "
                 "another."
             )
-    return (*map(shown, gradients),)
+    return (*map(_given, gradients),)
+
+
+def _given(g: Any) -> Any:
+    """A gradient as it is returned, which is its caller's to change: a cotangent that repeats
+    elements, or that nobody may write in, is copied.
+    """
+    if isinstance(g, Tensor):  # recorded: the steps that made it are part of it
+        return g
+    read_only = type(g) is ndarray and not g.flags.writeable
+    return shown(np.copy(g) if read_only or 0 in getattr(g, "strides", ()) else g)
 
 
 def _zeros(x: Any, tracked: bool, *batch: int) -> Tensor:

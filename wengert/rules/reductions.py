@@ -39,10 +39,13 @@ def expand(g: Any, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Any:
     if axis is None:
         if not shape:
             return g
-        return np.broadcast_to(np.reshape(g, (1,) * len(shape)) if not keepdims else g, shape)
-    if not keepdims:
+        g = np.reshape(g, (1,) * len(shape)) if not keepdims else g
+    elif not keepdims:
         g = np.expand_dims(g, tuple(a % len(shape) for a in axes_of(axis)) if shape else ())
-    return np.broadcast_to(g, shape)
+    view = np.broadcast_to(g, shape)
+    # What is computed later has places of its own at no cost: it may be written in, as a small one.
+    later = getattr(getattr(getattr(g, "_array", g), "kind", None), "runs_later", False)
+    return np.copy(view) if later else view
 
 
 def count(shape: tuple[int, ...], axis: Any) -> int:
@@ -74,7 +77,8 @@ def _along_many_rows(a: Any, axis: Any = None, *_: Any, **__: Any) -> bool:
 
 
 def _few(a: Any, axis: Any) -> bool:
-    return type(a) is np.ndarray and a.size < FEW and type(axis) is int and a.dtype in EXACT
+    lies = type(a) is np.ndarray and a.ndim > 0 and a.size < FEW  # NumPy takes a number for a row
+    return lies and type(axis) is int and a.dtype in EXACT
 
 
 @way(np.cumsum, _few)

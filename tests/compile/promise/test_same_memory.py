@@ -10,7 +10,16 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
-from tests.compile.stories import forms, module, noted, numbers, same, same_or_refused, thrice
+from tests.compile.stories import (
+    caught,
+    forms,
+    module,
+    noted,
+    numbers,
+    same,
+    same_or_refused,
+    thrice,
+)
 from wengert import nn, optim
 from wengert.nn import functional as F
 
@@ -261,3 +270,51 @@ def test_parameters_that_share_memory_still_do_when_an_optimizer_takes_its_bundl
     net[1].weight.data = net[0].weight.data
     thrice(step, x)
     assert np.shares_memory(net[0].weight._array, net[1].weight._array)
+
+
+GRADIENTS = {
+    ".grad": "w.grad = None\n    (w.sum() * 2).backward()\n    w.grad[0] = 5\n    return w.grad * x",
+    "a view of .grad": (
+        "w.grad = None\n    w.sum().backward()\n    w.grad.view(-1)[1] = 5\n    return w.grad * x"
+    ),
+    "autograd.grad": (
+        "v = w * 1\n    g = wg.autograd.grad(v.sum() * 2, v)[0]\n    g.view(-1)[0] = 5\n"
+        "    return g * x"
+    ),
+    "func.grad": "g = wg.func.grad(lambda t: t.sum())(x)\n    g[0] = 5\n    return g * x",
+    "func.vjp": (
+        "_, pull = wg.func.vjp(lambda t: t.mean(), x)\n    g = pull(wg.tensor(1.0))[0]\n"
+        "    g[0] = 5\n    return g * x"
+    ),
+    "a hook's": (
+        "def hook(g): g[0] = 7\n    w.grad = None\n    v = w * 1\n    v.register_hook(hook)\n"
+        "    v.sum().backward()\n    return w.grad * x"
+    ),
+}
+
+
+@pytest.mark.parametrize("gradient", GRADIENTS)
+def test_a_gradient_that_a_function_writes_in_has_a_place_for_each_element(gradient: str) -> None:
+    # That of a sum was one number, seen at all places: a write to one element went to all of them.
+    text = f"w = wg.ones(3, requires_grad=True)\ndef f(x):\n    {GRADIENTS[gradient]}"
+    eager, compiled = module(text), module(text)
+    found = wg.compile(compiled.f)
+    for x in (numbers(1, 2, 3), numbers(4, 5, 6)):
+        np.testing.assert_array_equal(found(x).detach(), eager.f(x).detach())
+
+
+def test_a_large_gradient_is_its_callers_to_change() -> None:
+    # One that repeats a number was a view that nobody may write in.
+    v = wg.ones(100_000, requires_grad=True)
+    (g,) = wg.autograd.grad((v * 1).sum(), v)
+    g[0] = 7
+    assert g[:3].tolist() == [7, 1, 1]
+
+
+def test_what_numpy_does_not_let_write_is_not_written_in_a_compiled_function() -> None:
+    # np.broadcast_to gives what is read only: the array behind it was changed.
+    def f(x: Any) -> Any:
+        np.broadcast_to(x.numpy()[:1], (3,))[0] = 1
+        return x + 1
+
+    assert caught(wg.compile(f), numbers(1, 2, 3)) == caught(f, numbers(1, 2, 3))

@@ -14,6 +14,7 @@ from wengert.compile.program import operations
 from wengert.compile.program.infer import infer
 from wengert.compile.program.program import Shape, Value
 from wengert.compile.trace.arrays.array import Trace, TracedArray, known, writable
+from wengert.compile.trace.arrays.lines import is_users
 from wengert.compile.trace.arrays.refusals import shape_depends
 from wengert.dispatch import Function, require, within
 from wengert.errors import TracingError
@@ -66,6 +67,8 @@ def _of_tensor(trace: Trace, x: Any, index: Any) -> Any:
 def setitem(trace: Trace, x: Any, index: Any, value: Any, error: Function = out_of_bounds) -> None:
     """`x[index] = value`."""
     x = writable(x)
+    if x.path and is_users() and not x.like.flags.writeable:  # as np.broadcast_to and diagonal give
+        raise ValueError("assignment destination is read-only")
     if _is_mask(index, x.shape) and np.ndim(value) < 2 and np.size(value) == 1:
         mask = np.reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
         return x.write(np.where(mask, value, x))
