@@ -51,12 +51,13 @@ class Step:
     @property
     def call(self) -> tuple[Any, ...]:
         """What the others see of it."""
-        op = self.op if self.kind in COMBINING else None
-        root = self.root if self.kind in ROOTED else None
-        if self.kind in OF_OBJECTS:
-            return self.kind, self.group, root
-        shape = np.prod(self.shape) if self.kind == "all_to_all" else self.shape
-        return self.kind, self.group, shape, self.dtype, op, root
+        kind = "all_reduce" if self.kind in REDUCING else self.kind
+        op = ReduceOp.SUM if self.kind in REDUCING else self.op if kind in COMBINING else None
+        root = self.root if kind in ROOTED else None
+        if kind in OF_OBJECTS:
+            return kind, self.group, root
+        shape = np.prod(self.shape) if kind == "all_to_all" else self.shape
+        return kind, self.group, shape, self.dtype, op, root
 
     def __str__(self) -> str:
         return (
@@ -262,6 +263,7 @@ def barrier(step, x, group):
 
 
 COLLECTIVE = tuple(KINDS)
+REDUCING = "all_reduce_with_gradient", "compiled_all_reduce"  # which sum by that
 COMBINING = "all_reduce", "reduce", "reduce_scatter"
 OF_OBJECTS = "all_gather_object", "broadcast_object_list"
 ROOTED = "broadcast", "reduce", "gather", "scatter", "message", "broadcast_object_list"

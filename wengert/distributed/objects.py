@@ -36,6 +36,13 @@ def _exchanged(
     return [pickle.loads(row.tobytes()) for row in receive.reshape(-1, *block)]
 
 
+def everyones(own: ProcessGroup, called: str, obj: Any) -> list[Any]:
+    """What each rank of a group brings, in the name of who asks for it: nobody else's call of
+    objects is taken for that.
+    """
+    return _exchanged(own, "all_gather", called, [obj])
+
+
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
     """Write the objects of all ranks into a list, on all ranks.
 
@@ -48,7 +55,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     [{'rank': 0}, {'rank': 1}]
     """
     own = groups.resolve(group, "all_gather_object")
-    object_list[:] = _exchanged(own, "all_gather", "all_gather_object", [obj])
+    object_list[:] = everyones(own, "all_gather_object", obj)
 
 
 def gather_object(

@@ -98,8 +98,7 @@ class DistributedDataParallel(Module):
     def _check_alike(self, named: dict[str, Tensor]) -> None:
         mine = [(n, tuple(p.shape), str(p.dtype)) for n, p in named.items()]
         own = self.process_group
-        everybody: list[Any] = [None] * own.size()
-        objects.all_gather_object(everybody, mine, own)
+        everybody = objects.everyones(own, "DistributedDataParallel", mine)
         for rank, theirs in enumerate(everybody):
             if theirs != mine:
                 pairs = [*zip(mine, theirs, strict=False)]
@@ -214,7 +213,6 @@ class DistributedDataParallel(Module):
             if self.broadcast_buffers and self.training and self._buffers_shared:
                 self._copy_from(0, self._buffers_shared)
             self._reducer[0].shadow()
-        waited: list[Any] = [None] * self.process_group.size()
-        objects.all_gather_object(waited, passes, self.process_group)
+        waited = objects.everyones(self.process_group, "join", passes)
         last = waited.index(min(waited))
         self._copy_from(last, [*self.module.parameters(), *self.module.buffers()])

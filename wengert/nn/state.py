@@ -6,7 +6,7 @@ import functools
 import itertools
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from wengert.autograd.engine import mark_written
 from wengert.history.node import RemovableHandle
@@ -25,6 +25,32 @@ class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpe
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
         return super().__repr__()
+
+
+class _Loading(NamedTuple):
+    """One call of `load_state_dict`, which goes from a module to those in it."""
+
+    metadata: Any
+    assign: bool
+    keys: _IncompatibleKeys
+    errors: list[str]
+
+    def load(self, module: Any, part: Any, prefix: str) -> None:
+        local = {} if self.metadata is None else self.metadata.get(prefix[:-1], {})
+        if self.assign:
+            local["assign_to_params_buffers"] = self.assign
+        module._load_from_state_dict(part, prefix, local, True, *self.keys, self.errors)
+        for name, child in module._modules.items():
+            if child is not None:
+                inner = f"{prefix}{name}."
+                self.load(child, {k: v for k, v in part.items() if k.startswith(inner)}, inner)
+        for hook in module._load_state_dict_post_hooks.values():
+            if hook(module, self.keys) is not None:
+                raise AssertionError(
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not "
+                    "expected to return new values, if incompatible_keys need to be modified, "
+                    "it should be done inplace."
+                )
 
 
 class StateMethods:
@@ -126,33 +152,13 @@ class StateMethods:
                 f"Expected state_dict to be dict-like, got {type(state_dict)}. Use wengert.load "
                 "to read a file."
             )
-        missing: list[str] = []
-        unexpected: list[str] = []
-        errors: list[str] = []
         metadata = getattr(state_dict, "_metadata", None)
         state = OrderedDict(state_dict)
         if metadata is not None:
             state._metadata = metadata  # type: ignore[attr-defined]
-
-        def load(module: Any, part: Any, prefix: str) -> None:
-            local = {} if metadata is None else metadata.get(prefix[:-1], {})
-            if assign:
-                local["assign_to_params_buffers"] = assign
-            module._load_from_state_dict(part, prefix, local, True, missing, unexpected, errors)
-            for name, child in module._modules.items():
-                if child is not None:
-                    inner = f"{prefix}{name}."
-                    load(child, {k: v for k, v in part.items() if k.startswith(inner)}, inner)
-            keys = _IncompatibleKeys(missing, unexpected)
-            for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, keys) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not "
-                        "expected to return new values, if incompatible_keys need to be modified, "
-                        "it should be done inplace."
-                    )
-
-        load(self, state, "")
+        keys, errors = _IncompatibleKeys([], []), list[str]()
+        _Loading(metadata, assign, keys, errors).load(self, state, "")
+        missing, unexpected = keys
         if strict:
             if unexpected:
                 names = ", ".join(f'"{k}"' for k in unexpected)
@@ -168,7 +174,7 @@ class StateMethods:
                     type(self).__name__, "\n\t".join(errors)
                 )
             )
-        return _IncompatibleKeys(missing, unexpected)
+        return keys
 
     def _load_from_state_dict(
         self,

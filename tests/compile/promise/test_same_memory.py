@@ -273,7 +273,7 @@ def test_parameters_that_share_memory_still_do_when_an_optimizer_takes_its_bundl
 
 
 GRADIENTS = {
-    ".grad": "w.grad = None\n    (w.sum() * 2).backward()\n    w.grad[0] = 5\n    return w.grad * x",
+    ".grad": "w.grad = None\n    w.sum().backward()\n    w.grad[0] = 5\n    return w.grad * x",
     "a view of .grad": (
         "w.grad = None\n    w.sum().backward()\n    w.grad.view(-1)[1] = 5\n    return w.grad * x"
     ),

@@ -38,6 +38,11 @@ def _mse_slope(level: Level, scale: Any, x: Any, target_: Any) -> Any:
     return (x - target_) * (2 / math.prod(x.shape) * scale)
 
 
+@means(neural.mean_picked)
+def _mean_picked(level: Level, x: Any, target: Any, count: int, axis: int) -> Any:
+    return np.sum(neural.picked(x, target, None, axis)) / count
+
+
 # ---- convolution ----------------------------------------------------------------------------
 
 
