@@ -738,6 +738,15 @@ def test_sums_onto_what_is_there(strides: tuple[int, int]) -> None:
     check(k, normal(30, 70), normal(30, 70) + 5, tolerance=1e-4)
 
 
+@pytest.mark.parametrize("extents", [(2, 2), (12, 5), (4, 6, 5)])
+def test_what_is_the_same_for_two_rows_is_added_for_each(extents: tuple[int, ...]) -> None:
+    # Rows were written out in pairs, and what did not depend on them was added once for both.
+    still = [0] * len(extents)
+    ops = [Load(at(0, *still), F4), Store(at(1, *still), 0, "add", onto=True)]
+    k = kernel(extents, len(extents) - 1, ops, buffers=[F4, F4])
+    check(k, normal(1), normal(1) + 5, tolerance=1e-4)
+
+
 def test_empty_rows_have_the_sum_zero() -> None:
     ops = [Load(at(0, 1, 1), F4), Reduce("add", 0, F4), Store(at(1, 1, 0), 1)]
     assert not check(kernel((6, 0), 1, ops, buffers=[F4, F4]), normal(1), normal(6)).any()

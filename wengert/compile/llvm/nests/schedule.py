@@ -642,9 +642,11 @@ def _written_out(
 ) -> list[Operation]:
     """The operations with those of each step of some loops for itself.
 
-    Reductions are over a `row`: those over one of these loops become functions.
+    Reductions are over a `row`: those over one of these loops become functions. What is the same
+    for all steps is done once, but for what each of them adds to something.
     """
     depends = loops_of(operations, row)
+    of_rows = set(row).isdisjoint(loops)
     elements = list(np.ndindex(*(extents[k] for k in loops)))
     written: list[Operation] = []
     numbers: list[list[int]] = []  # by operation: that of each element, or the one for all
@@ -654,14 +656,15 @@ def _written_out(
         return len(written) - 1
 
     for op, on in zip(operations, depends, strict=True):
-        if isinstance(op, Reduce) and not set(row).isdisjoint(loops):
+        if isinstance(op, Reduce) and not of_rows:
             args = (numbers[op.arg] * len(elements))[: len(elements)]
             total = args[0]
             for arg in args[1:]:
                 total = add(Apply(op.name, (total, arg), op.dtype))
             numbers.append([total])
         else:
-            places = elements if on.intersection(loops) else elements[:1]
+            adds = of_rows and isinstance(op, Store) and op.combine
+            places = elements if adds or on.intersection(loops) else elements[:1]
             numbers.append([add(_at(op, loops, e, j, numbers)) for j, e in enumerate(places)])
     return written
 
