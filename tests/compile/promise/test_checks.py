@@ -212,3 +212,32 @@ def test_an_axis_of_a_number_is_the_error_of_eager_mode(name: str, axis: int) ->
 
     for x in (np.array(3.0), wg.tensor(3.0)):
         assert caught(wg.compile(f), x) == caught(f, x)
+
+
+BEYOND = {
+    "stack": lambda x: np.stack([x, x], axis=3),
+    "stack, from the end": lambda x: np.stack([x, x], axis=-3),
+    "stack of tensors": lambda x: wg.stack([wg.tensor(x), wg.tensor(x)], dim=3),
+    "gradient": lambda x: np.gradient(x, axis=2),
+    "percentile": lambda x: np.percentile(x, 50, axis=2),
+    "median": lambda x: np.median(x, axis=2),
+    "insert": lambda x: np.insert(x, 0, 1.0, axis=2),
+    "concatenate": lambda x: np.concatenate([x, x], axis=2),
+    "sort": lambda x: np.sort(x, axis=3),
+    "take_along_axis": lambda x: np.take_along_axis(x, np.array([0]), axis=2),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_an_axis_that_is_not_there_is_the_error_of_eager_mode(name: str) -> None:
+    # Some functions counted it round and round.
+    f = BEYOND[name]
+    x = np.arange(3.0)
+    assert caught(wg.compile(f), x) == caught(f, x)
+    assert isinstance(caught(f, x)[0], str)
+
+
+@pytest.mark.parametrize("name", ["gradient", "percentile", "median", "insert"])
+def test_an_axis_that_a_tensor_lacks_is_an_error(name: str) -> None:
+    with pytest.raises(np.exceptions.AxisError):
+        BEYOND[name](wg.ones(3))

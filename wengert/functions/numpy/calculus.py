@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.common import axes_of
 from wengert.arrays.facts import composed
 from wengert.dispatch import as_array
 from wengert.functions.calculus import slope
@@ -49,7 +50,7 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> A
     f = as_array(f)
     f = np.astype(f, np.float64) if f.dtype.kind in "biu" else f
     n = len(f.shape)
-    axes = tuple(range(n)) if axis is None else tuple(k % n for k in np.atleast_1d(axis).tolist())
+    axes = axes_of(axis, n)
     if len(varargs) not in (0, 1, len(axes)):
         raise TypeError("invalid number of arguments: one distance, or one for each axis")
     steps = list(varargs) if len(varargs) == len(axes) else list(varargs or (1.0,)) * len(axes)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.common import axis_of
 from wengert.arrays.facts import composed
 from wengert.arrays.kind import array_of
 from wengert.dispatch import as_array
@@ -64,7 +65,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     arr, values = as_array(arr), as_array(values)
     if axis is None:
         arr, axis = np.ravel(arr), 0
-    axis %= len(arr.shape)
+    axis = axis_of(axis, len(arr.shape))
     obj = known(obj)
     # Ask NumPy with places instead of values: those of `values` come after those of `arr`.
     n = math.prod(arr.shape)

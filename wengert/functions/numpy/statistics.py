@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.common import axes_of
 from wengert.arrays.facts import composed
 from wengert.arrays.kind import array_of
 from wengert.dispatch import as_array, require, taking
@@ -197,7 +198,7 @@ def _quantiles(a: Any, q: Any, axis: Any, method: str, keepdims: bool, ignore_na
     places = array_of(q)
     require((places >= 0) & (places <= 1), ValueError, "Quantiles must be in the range [0, 1]")
     n = len(a.shape)
-    axes = tuple(range(n)) if axis is None else tuple(k % n for k in np.atleast_1d(axis).tolist())
+    axes = axes_of(axis, n)
     rest = tuple(k for k in range(n) if k not in axes)
     rows = np.transpose(a, (*rest, *axes))
     outer = tuple(a.shape[k] for k in rest)

@@ -154,7 +154,7 @@ def _stack(trace: Trace, arrays: Any, axis: Any = 0, **rest: Any) -> Any:
     items = [trace.as_array(x) for x in arrays]
     if len({x.shape for x in items}) > 1:
         raise ValueError("all input arrays must have the same shape")
-    i = axis % (items[0].ndim + 1)
+    i = axis_of(axis, items[0].ndim + 1)
     return np.concatenate(list(_slabs(trace, items, i)), i)
 
 
