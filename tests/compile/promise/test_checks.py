@@ -224,6 +224,7 @@ BEYOND = {
     "insert": lambda x: np.insert(x, 0, 1.0, axis=2),
     "concatenate": lambda x: np.concatenate([x, x], axis=2),
     "sort": lambda x: np.sort(x, axis=3),
+    "round, by a float": lambda x: x.round(2.0),
     "take_along_axis": lambda x: np.take_along_axis(x, np.array([0]), axis=2),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -434,6 +435,7 @@ def _astype(trace: Trace, x: Any, dtype: Any) -> Any:
 
 @Trace.means(np.round, np.around)
 def _round(trace: Trace, a: Any, decimals: int = 0) -> Any:
+    decimals = operator.index(decimals)
     if decimals == 0 or (decimals > 0 and a.dtype.kind in "iu"):
         return np.rint(a) if a.dtype.kind in "fc" else a.copy()
     scale = 10.0 ** abs(decimals)
