@@ -174,8 +174,8 @@ class Kind:
         return array
 
     def arriving(self, g: Any, born: int) -> Any:
-        """A cotangent that a leaf made at the time `born` is about to keep."""
-        return g
+        """A cotangent that a leaf made at the time `born` is about to keep, as its own."""
+        return g.copy()
 
     def tensor(self, x: Any) -> Any:
         """What a user gets to see of an array that the engine made."""
@@ -208,6 +208,9 @@ class Kind:
 class _Plain(Kind):
     __slots__ = ()
     has_layout = True
+
+    def arriving(self, g: Any, born: int) -> Any:
+        return g  # which is copied in the leaf's layout
 
     def offset(self, x: Any) -> int:
         return offset(x)

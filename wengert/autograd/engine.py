@@ -270,7 +270,7 @@ def laid_out(g: Any, like: Any) -> Any:
 def connected_copy(g: Tensor, like: Any) -> Tensor:
     """A leaf's own buffer for a cotangent with history: other memory, the same node."""
     both = type(g._array) is ndarray and type(like) is ndarray
-    copy = wrap(laid_out(g._array, like) if both else g._array, current_node(g))
+    copy = wrap(laid_out(g._array, like) if both else g._array.copy(), current_node(g))
     copy._tangents = g._tangents
     return copy
 

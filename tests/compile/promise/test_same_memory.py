@@ -293,6 +293,32 @@ GRADIENTS = {
 }
 
 
+SHARED = {
+    "two leaves": "(w + b).sum().backward()\n    w.grad.add_(1)\n    return b.grad * x + w.grad",
+    "a leaf and what backward got": (
+        "c = wg.ones(3)\n    (w + b).backward(c)\n    w.grad.add_(1)\n    return c * x + b.grad"
+    ),
+    "two leaves, recorded": (
+        "(w + b).sum().backward(create_graph=True)\n"
+        "    with wg.no_grad(): w.grad.add_(1)\n    return (b.grad * x + w.grad).detach()"
+    ),
+}
+
+
+@pytest.mark.parametrize("shared", SHARED)
+@pytest.mark.filterwarnings("ignore:.*create_graph")
+def test_a_leafs_gradient_is_its_own_also_where_a_function_writes_in_it(shared: str) -> None:
+    # One cotangent was what several leaves had: clipped once for each, it was clipped twice.
+    text = (
+        "w, b = wg.ones(3, requires_grad=True), wg.ones(3, requires_grad=True)\n"
+        f"def f(x):\n    w.grad = b.grad = None\n    {SHARED[shared]}"
+    )
+    eager, compiled = module(text), module(text)
+    found = wg.compile(compiled.f)
+    for x in (numbers(1, 2, 3), numbers(4, 5, 6)):
+        np.testing.assert_array_equal(found(x), eager.f(x))
+
+
 @pytest.mark.parametrize("gradient", GRADIENTS)
 def test_a_gradient_that_a_function_writes_in_has_a_place_for_each_element(gradient: str) -> None:
     # That of a sum was one number, seen at all places: a write to one element went to all of them.

@@ -156,7 +156,7 @@ class Level(Kind):
                 "what it gives; or call backward() on what vmap returns, which adds up the "
                 "examples."
             )
-        return g.copy()
+        return super().arriving(g, born)
 
 
 def _for_batched(function: Any, meaning: Function) -> Function:

@@ -104,9 +104,6 @@ class Dependence(Origins, Kind):
     def alike(self, x: Any, array: Any) -> Any:
         return dependent(self, values_of(array), ids_of(array))
 
-    def arriving(self, g: Any, born: int) -> Any:
-        return g.copy()
-
     def number(self, x: Any) -> Any:
         return x
 
