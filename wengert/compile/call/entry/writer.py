@@ -222,14 +222,14 @@ class Writer:
                     self.need(self.differs(more, 0))
                     ways.append((self.build.block, self.build.load(key), self.build.load(value)))
             # What Python has the address of is in memory: what lies in the table never goes there.
-            met, found = (self.build.phi(WORD) for _ in range(2))
+            given, held = (self.build.phi(WORD) for _ in range(2))
             for block, *pair in ways:
-                for phi, x in zip((met, found), pair, strict=True):
+                for phi, x in zip((given, held), pair, strict=True):
                     phi.add_incoming(x, block)
             expected = self.word(self.build.add(part, distance), 0)
-            with self.when(self.differs(met, expected)):
-                self.need(self.call("is_key", met, expected))
-            yield part, found
+            with self.when(self.differs(given, expected)):
+                self.need(self.call("is_key", given, expected))
+            yield part, held
 
     def has_form(self, record: ir.Value, *forms: Form) -> ir.Value:
         of_record = self.word(record, Field.FORM)
