@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from types import FunctionType, MappingProxyType, MemberDescriptorType, ModuleType
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,7 @@ from wengert.compile.trace.world.state import (
     holds_weakly,
     is_attributes,
     is_itself,
+    members,
 )
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
@@ -396,7 +397,8 @@ class Reads(Iterating):
 
     def _note_contents(self, container: Any) -> None:
         self.conditions.note(Guard(Contents(container), self.held_before(container)))
-        for name in members(type(container)):  # as a defaultdict has what makes its items
+        theirs = (base for base in type(container).__mro__ if not is_of_user(base))
+        for name in members(theirs):  # as a defaultdict has what makes its items
             self._seen(Attribute(container, name), getattr(container, name))
 
     def held_before(self, container: Any) -> tuple[Any, ...]:
@@ -513,12 +515,6 @@ def is_fetchable(x: Any) -> bool:
         or (isinstance(x, np.ndarray) and is_fetched(x))
         or is_state(x)
     )
-
-
-def members(cls: type) -> list[str]:
-    """What objects of a class keep by name in places of C's."""
-    kept = [vars(base) for base in cls.__mro__ if not is_of_user(base)]
-    return [k for names in kept for k, x in names.items() if type(x) is MemberDescriptorType]
 
 
 _FIXED = frozenset({"builtins", "abc", "typing"})

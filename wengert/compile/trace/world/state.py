@@ -12,7 +12,7 @@ import copyreg
 import functools
 import operator
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
@@ -170,7 +170,12 @@ def attributes(x: Any) -> Iterator[tuple[str, Any]]:
 
 def slots_of(cls: type) -> list[str]:
     """The names of a class's slots. Python itself would leave a list of them in the class."""
-    own = [vars(base) for base in cls.__mro__ if "__slots__" in vars(base)]
+    return members(base for base in cls.__mro__ if "__slots__" in vars(base))
+
+
+def members(classes: Iterable[type]) -> list[str]:
+    """What their objects keep by name in places of C's."""
+    own = [vars(cls) for cls in classes]
     return [name for names in own for name, x in names.items() if type(x) is MemberDescriptorType]
 
 
