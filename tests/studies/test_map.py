@@ -9,7 +9,8 @@ import wengert as wg
 from tests.studies import fits
 from wengert import studies
 from wengert.errors import BatchingError, StateError
-from wengert.studies.rows import Batch, Rows, parameters
+from wengert.studies.rows import Rows, parameters
+from wengert.studies.stock import Batch
 from wengert.studies.work import Job
 
 ONE_BY_ONE = {"vmap": False, "compile": False}
@@ -31,7 +32,7 @@ def test_all_batches_have_one_shape_so_that_one_program_is_compiled():
     rows = parameters(np.arange(10.0))
     for size in (4, 8, 12):  # of which several may go out together
         for batch in Batch(np.arange(10)).parts(size):
-            made = job(rows.taken(batch.rows), 4)
+            _, made = job(rows.taken(batch.rows), 4)
             assert made.arrays[0].tolist() == [k * k for k in batch.rows]
     assert sum(map(len, job.ready.specializations.values())) == 1
     assert studies.map(fits.square, np.arange(10.0), batch=4).tolist() == [k * k for k in range(10)]

@@ -1,8 +1,8 @@
 """Parameter studies: one function of many rows of parameters, on any `concurrent.futures` executor.
 
-Begin with `study.py`: `map` and `as_completed`. `rows.py` cuts parameters into batches and puts
-results together, `lent.py` shares parameters with processes of this machine, `work.py` is what a
-worker does, `executors.py` says what a study has to know of an executor, and `kept.py` keeps
+Begin with `study.py`: `map` and `as_completed`. `rows.py` are parameters and results, `stock.py` is
+what is left to do, `lent.py` shares it with processes of this machine, `work.py` is what a worker
+does, `executors.py` says what a study has to know of an executor, and `kept.py` keeps
 finished rows in a file. The transport is the executor's: processes of this machine, MPI's, Dask's,
 Ray's. Nothing in the package leans on this folder.
 

@@ -16,8 +16,8 @@ from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future,
 from dataclasses import dataclass
 from typing import Any
 
-from wengert.studies.lent import lent
-from wengert.studies.rows import Rows, span
+from wengert.studies.lent import Lent
+from wengert.studies.rows import Rows
 from wengert.studies.work import Job, run
 
 LOST = (BrokenExecutor, CancelledError)
@@ -150,7 +150,7 @@ def _called(fn: Any, args: Any, kwargs: Any) -> Any:
 class Crew:
     """The executor of one study: it is replaced where it breaks, and closed if it was made here."""
 
-    def __init__(self, executor: Any, job: Job, parameters: Rows) -> None:
+    def __init__(self, executor: Any, job: Job) -> None:
         if executor is None:
             executor = Here()
         elif not hasattr(executor, "submit") and not callable(executor):
@@ -164,9 +164,7 @@ class Crew:
         self.made = [] if self.make is None else [self.executor]
         self.kind = kind_of(self.executor)
         self.generation = 0
-        self.parameters = parameters
         self.job = job if self.kind.packed is None else _packed(job, self.kind.packed)
-        self.lent = lent(parameters) if self.kind.near else None  # at last: it is to be closed
 
     @property
     def ahead(self) -> int:
@@ -175,10 +173,8 @@ class Crew:
             return 1
         return 2 * (self.kind.size(self.executor) or os.cpu_count() or 1)
 
-    def submit(self, numbers: Any, size: int, moment: float) -> Future[Any]:
-        """Begin with the rows of these numbers: for a moment, `size` of them at once."""
-        part = None if self.lent is None else self.lent.part(numbers)
-        given = self.parameters.taken(span(numbers)) if part is None else part
+    def submit(self, given: Rows | Lent, size: int, moment: float) -> Future[Any]:
+        """Begin with rows: for a moment, `size` of them at once."""
         future = self.executor.submit(run, self.job, given, size, moment)
         if self.kind.end_broken(self.executor):  # perhaps before it had this call
             raise BrokenExecutor("a worker was lost while the executor took a call")
@@ -200,8 +196,6 @@ class Crew:
         self.kind.end_broken(self.executor)
         for executor in self.made:
             executor.shutdown(cancel_futures=True)
-        if self.lent is not None:
-            self.lent.close()
 
 
 def _packed(job: Job, packed: Callable[[Job], bytes]) -> bytes:

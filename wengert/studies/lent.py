@@ -1,7 +1,10 @@
-"""Rows of parameters in memory that the workers of this machine share.
+"""Rows of parameters in memory that the workers of this machine share, and take by themselves.
 
-A pipe carries some 300 MB in a second, so that small fits would wait for their parameters. Of rows
-that were lent, workers are told the numbers alone.
+A pipe carries some 300 MB in a second, and a message takes longer than many a small fit. So workers
+are told once where all rows lie, and each takes the next ones when it is done with some: that is
+two numbers in the same memory, which one worker at a time may change. Who dies meanwhile gives the
+lock back, as its file is closed. Results are left where the rows were that they are of, if there is
+room: who writes into a pipe waits for who reads, while all cores are at work.
 """
 
 from __future__ import annotations
@@ -11,7 +14,12 @@ import contextlib
 import functools
 import itertools
 import math
+import mmap
 import os
+import struct
+import sys
+import weakref
+from collections.abc import Iterator
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,100 +35,210 @@ SPARE = 2**26
 """At most so many bytes are kept for the next study."""
 LINE = 64
 """Bytes at whose multiples arrays begin."""
+PIECE = 2**20
+"""Bytes of rows that are written before it is looked whether workers have ended something."""
+HEAD = struct.Struct("3q")
+"""What the memory begins with: whose rows are in it, and how many of them are taken, and there."""
+THERE = 16
+"""The byte at which it is said how many are there."""
+
+_studies = itertools.count(1)
 
 
 class Lent:
-    """Rows that workers look up. Whoever lends them takes them back, by `close`."""
+    """The rows of these numbers, which workers take so many at a time. Who lends them closes it."""
 
-    def __init__(self, rows: Rows) -> None:
-        self.forms = [(x.dtype, x.shape) for x in rows.arrays]
+    def __init__(self, rows: Rows, numbers: Any, size: int) -> None:
+        self.count, self.size = len(numbers), size
+        self.forms = [(x.dtype, (self.count, *x.shape[1:])) for x in rows.arrays]
         self.tree, self.tensors = rows.tree, rows.tensors
-        rooms = itertools.accumulate((_room(*form) for form in self.forms), initial=0)
-        *self.starts, size = rooms
-        self.given = rows
-        self.memory = _memory(size)
-        self.name = self.memory.name
+        rooms = itertools.accumulate((_room(*form) for form in self.forms), initial=LINE)
+        *self.starts, end = rooms
+        sizes = [dtype.itemsize * math.prod(shape[1:]) for dtype, shape in self.forms]
+        self.room, self.start = max(zip(sizes, self.starts, strict=True))
+        """Bytes of a row where it has most of them, and where those begin."""
+        self.given, self.numbers, self.there = rows, numbers, 0
+        self.study = next(_studies)
         # Written as a file: pages that are mapped are made one by one, and may not be there.
-        self.file = (FOLDER / self.name).open("r+b", buffering=0)
+        self.memory, self.file = _memory(end, HEAD.pack(self.study, 0, 0))
+        self.name = self.memory.name
 
     def __getstate__(self) -> dict[str, Any]:
-        own = ("given", "memory", "file")
+        own = ("given", "numbers", "there", "memory", "file")
         return {name: value for name, value in vars(self).items() if name not in own}
 
-    def arrays(self, memory: Any) -> list[Any]:
-        """All rows, where they lie in the memory."""
-        return [
+    # ---- who lends ----
+
+    @property
+    def taken(self) -> int:
+        """How many rows workers have taken."""
+        return HEAD.unpack(os.pread(self.file.fileno(), HEAD.size, 0))[1]
+
+    def write(self, count: int | None = None) -> bool:
+        """Write so many of the next rows, or a piece of them; whether there were any.
+
+        OSError if there is no room for them.
+        """
+        first = self.there
+        if first == self.count:
+            return False
+        if count is None:
+            count = PIECE * self.count // max(1, sum(_room(*form) for form in self.forms))
+        whole = max(1, count // self.size) * self.size  # a worker takes so many rows, or the last
+        last = min(first + whole, self.count)
+        some = span(self.numbers[first:last])
+        for x, start in zip(self.given.arrays, self.starts, strict=True):
+            size = x.dtype.itemsize * math.prod(x.shape[1:])
+            _write(self.file, np.ascontiguousarray(x[some]), start + size * first)
+        os.pwrite(self.file.fileno(), last.to_bytes(8, sys.byteorder), THERE)
+        self.there = last
+        return True
+
+    def cut(self) -> Any:
+        """Lend no more rows than those that are there; the numbers of the others."""
+        rest, self.count = self.numbers[self.there :], self.there
+        return rest
+
+    def received(self, which: list[range], left: Left) -> Rows:
+        """The results that a worker has left."""
+        arrays = [np.empty((sum(map(len, which)), *shape), dtype) for dtype, shape in left.forms]
+        for x, of, start in self._places(which, arrays):
+            x[of] = np.ndarray(x[of].shape, x.dtype, self.memory.buf, start)
+        return Rows(left.tree, arrays, left.tensors)
+
+    def close(self, done: bool) -> None:
+        """Take the rows back: calls that still run take no more of them.
+
+        Only if all are done it is certain that none of these calls has results to leave there.
+        """
+        os.pwrite(self.file.fileno(), HEAD.pack(0, 0, 0), 0)
+        if done and self.memory.size <= SPARE and not _spare:
+            _spare.append((self.memory, self.file))
+        else:
+            _end(self.memory, self.file)
+
+    # ---- who takes ----
+
+    def rows(self) -> Rows:
+        """All rows where they lie; who runs some copies them."""
+        memory = _Opened(self.name).memory
+        arrays = [
             np.ndarray(shape, dtype, memory, start)
             for (dtype, shape), start in zip(self.forms, self.starts, strict=True)
         ]
+        return Rows(self.tree, arrays, self.tensors)
 
-    def part(self, numbers: Any) -> Part | None:
-        """Some of the rows, as workers are told of them; None if there is no room for them.
+    def ranges(self, step: int) -> Iterator[range]:
+        """Take so many of the next rows whenever it is asked for, until none are there."""
+        file = _Opened(self.name)
+        while some := self._take(file, step):
+            yield some
 
-        They are written now: workers begin with some while others are not there yet.
-        """
-        first, last = min(numbers), max(numbers)
-        try:
-            for x, start in zip(self.given.arrays, self.starts, strict=True):
-                size = x.dtype.itemsize * math.prod(x.shape[1:])
-                _write(self.file, np.ascontiguousarray(x[first : last + 1]), start + size * first)
-        except OSError:
-            return None
-        return Part(self, span(numbers))
+    def _take(self, file: Any, step: int) -> range:
+        with _locked(file):
+            study, taken, there = HEAD.unpack(os.pread(file.fileno(), HEAD.size, 0))
+            some = range(taken, min(taken + step, there) if study == self.study else taken)
+            if some:
+                os.pwrite(file.fileno(), HEAD.pack(study, some.stop, there)[:THERE], 0)
+        return some
 
-    def close(self) -> None:
-        self.file.close()
-        if self.memory.size <= SPARE and not _spare:
-            _spare.append(self.memory)
-        else:
-            _end(self.memory)
+    def leave(self, which: list[range], results: Rows) -> Rows | Left:
+        """Leave results where the rows were that they are of, or return them if they are larger."""
+        if sum(x.itemsize * math.prod(x.shape[1:]) for x in results.arrays) > self.room:
+            return results
+        file = _Opened(self.name)
+        for x, of, start in self._places(which, results.arrays):
+            _write(file, np.ascontiguousarray(x[of]), start)
+        forms = [(x.dtype, x.shape[1:]) for x in results.arrays]
+        return Left(results.tree, forms, results.tensors)
+
+    # ---- both ----
+
+    def _places(self, which: list[range], arrays: list[Any]) -> Iterator[tuple[Any, slice, int]]:
+        """For each range of rows, and each array of results: which of these, and where they are."""
+        done = 0
+        for some in which:
+            of, start = slice(done, done + len(some)), self.start + self.room * some.start
+            for x in arrays:
+                yield x, of, start
+                start += x[of].nbytes
+            done = of.stop
 
 
-_spare: list[SharedMemory] = []
+class Left(NamedTuple):
+    """Results that lie in memory that was lent: the dtype and shape of what there is of a row."""
+
+    tree: Any
+    forms: list[tuple[Any, tuple[int, ...]]]
+    tensors: list[bool]
+
+
+_spare: list[tuple[SharedMemory, Any]] = []
 """That of the last study: to make its pages took longer than to write into them."""
 
 
-def _memory(size: int) -> SharedMemory:
-    """Memory of so many bytes, or more."""
-    with contextlib.suppress(IndexError):
-        spare = _spare.pop()
-        if spare.size >= size:
-            return spare
-        _end(spare)
-    return SharedMemory(create=True, size=max(size, 1))
+def _memory(size: int, head: bytes) -> tuple[SharedMemory, Any]:
+    """Memory of so many bytes, or more, and its file, which begins with a head.
+
+    That is written when no call of a study that was given up is about to write one.
+    """
+    for memory, file in _spares():
+        with contextlib.suppress(OSError), _locked(file, waits=False):
+            if memory.size >= size:
+                os.pwrite(file.fileno(), head, 0)
+                return memory, file
+        _end(memory, file)
+    memory = SharedMemory(create=True, size=size)
+    file = (FOLDER / memory.name).open("r+b", buffering=0)
+    try:
+        os.pwrite(file.fileno(), head, 0)
+    except OSError:
+        _end(memory, file)
+        raise
+    return memory, file
 
 
-def _end(memory: SharedMemory) -> None:
+def _end(memory: SharedMemory, file: Any) -> None:
+    file.close()
     memory.close()
     memory.unlink()
 
 
+def _spares() -> Iterator[tuple[SharedMemory, Any]]:
+    with contextlib.suppress(IndexError):
+        while True:
+            yield _spare.pop()
+
+
 @atexit.register
 def _end_spare() -> None:
-    while _spare:
-        _end(_spare.pop())
+    for spare in _spares():
+        _end(*spare)
 
 
 forks.in_child(_spare.clear)  # it is the parent's
 
 
-class Part(NamedTuple):
-    """Rows of those that were lent."""
-
-    lent: Lent
-    which: Any
-
-    def rows(self) -> Rows:
-        """They, in the worker, which copies those that it runs."""
-        arrays = self.lent.arrays(_opened(self.lent.name))
-        return Rows(self.lent.tree, arrays, self.lent.tensors).taken(self.which)
-
-
-def lent(rows: Rows) -> Lent | None:
+def lent(rows: Rows, numbers: Any, size: int) -> Lent | None:
     """Rows in memory that is shared; None where there is none."""
     if not FOLDER.is_dir() or any(x.dtype.hasobject for x in rows.arrays):
         return None
-    return Lent(rows)
+    try:
+        return Lent(rows, numbers, size)
+    except OSError:
+        return None
+
+
+@contextlib.contextmanager
+def _locked(file: Any, waits: bool = True) -> Iterator[None]:
+    """Be the only one who says how many rows are taken; BlockingIOError if another is doing so."""
+    import fcntl  # which Windows has not, nor the folder
+
+    fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+    try:
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def _write(file: Any, array: Any, start: int) -> None:
@@ -136,6 +254,13 @@ def _room(dtype: Any, shape: Any) -> int:
 
 
 @functools.lru_cache(maxsize=2)
-def _opened(name: str) -> Any:
-    # Not by SharedMemory: a worker that ends would take the memory back that it opens.
-    return np.memmap(FOLDER / name, np.uint8, "r")
+class _Opened:
+    """What another process lends. Not by SharedMemory: a worker that ends would take it back."""
+
+    def __init__(self, name: str) -> None:
+        self.file = os.open(FOLDER / name, os.O_RDWR)
+        weakref.finalize(self, os.close, self.file)
+        self.memory = mmap.mmap(self.file, 0, prot=mmap.PROT_READ)
+
+    def fileno(self) -> int:
+        return self.file

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,18 @@ class Rows:
     def row(self, k: int) -> Any:
         """What row k is, without the dimension of rows."""
         return self.around([x[k] for x in self.arrays])
+
+    def rows(self) -> Rows:
+        return self
+
+    def ranges(self, step: int) -> Iterator[range]:
+        """Their numbers, so many at a time."""
+        for start in range(0, len(self), step):
+            yield range(start, min(start + step, len(self)))
+
+    def leave(self, which: list[range], results: Rows) -> Rows:
+        """What a worker answers who has these results of some of the rows."""
+        return results
 
     def taken(self, which: Any) -> Rows:
         """Some of the rows, by a slice or their numbers."""
@@ -112,29 +124,3 @@ def span(numbers: Any) -> Any:
     """Numbers of rows, as a slice where they follow one another."""
     first, last = int(numbers[0]), int(numbers[-1])
     return slice(first, last + 1) if last - first + 1 == len(numbers) else numbers
-
-
-# ---- batches ------------------------------------------------------------------------------------
-
-
-@dataclass
-class Batch:
-    """Rows that go to one worker together; `losses` counts the workers that were lost with it."""
-
-    rows: np.ndarray[Any, Any]
-    losses: int = 0
-
-    def parts(self, size: int) -> list[Batch]:
-        """Batches of its rows, so many in each."""
-        return [
-            Batch(self.rows[start : start + size], self.losses)
-            for start in range(0, len(self.rows), size)
-        ]
-
-    def parted(self, count: int) -> tuple[Batch, Batch]:
-        """So many of its rows, and the others."""
-        return Batch(self.rows[:count], self.losses), Batch(self.rows[count:], self.losses)
-
-    def __str__(self) -> str:
-        first, last = self.rows[0], self.rows[-1]
-        return f"row {first}" if first == last else f"rows {first} to {last}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any
@@ -14,8 +13,10 @@ import numpy as np
 from wengert.errors import StudyError
 from wengert.studies.executors import LOST, Crew
 from wengert.studies.kept import Kept, identity
-from wengert.studies.rows import Batch, Rows
+from wengert.studies.lent import Left
+from wengert.studies.rows import Rows
 from wengert.studies.rows import parameters as rows_of
+from wengert.studies.stock import Batch, Stock
 from wengert.studies.work import WITHIN, Job
 from wengert.utils.training import bar
 
@@ -25,6 +26,9 @@ PARTS = 64
 MOMENT = 0.02
 """Batches that take fewer seconds go out together, if nothing is said: a message takes some.
 Those that a worker has not begun with by then come back."""
+
+Running = dict[Future[Any], tuple[Batch, int]]
+"""Calls that the executor has, and which of the executors that there were."""
 
 PATIENCE = 3
 """A batch is given up when so many workers were lost with it, the last with it alone."""
@@ -132,17 +136,16 @@ class Study:
 
     def run(self, keeps: bool = True) -> Iterator[tuple[Any, Rows]]:
         """The rows and results of each batch, when it is finished."""
-        waiting = deque(Batch(np.flatnonzero(~self.kept.done)).parts(self.size))
-        if not waiting:
+        if self.kept.done.all():
             return
-        crew = Crew(self.executor, self.job, self.parameters)
-        with self._shown() as show, contextlib.closing(self._finished(crew, waiting)) as finished:
+        crew = Crew(self.executor, self.job)
+        with self._shown() as show, contextlib.closing(self._finished(crew)) as finished:
             try:
-                for batch, results in finished:
+                for rows, results in finished:
                     if keeps:
-                        self.kept.add(batch.rows, results, self.job.function)
-                    show(len(batch.rows))
-                    yield batch.rows, results
+                        self.kept.add(rows, results, self.job.function)
+                    show(len(rows))
+                    yield rows, results
             except Exception as error:
                 error.add_note(self._standing())
                 raise
@@ -150,55 +153,66 @@ class Study:
                 self.kept.write()
                 crew.close()
 
-    def _finished(self, crew: Crew, waiting: deque[Batch]) -> Generator[tuple[Batch, Rows]]:
-        running: dict[Future[Any], tuple[Batch, int]] = {}
+    def _finished(self, crew: Crew) -> Generator[tuple[Any, Rows]]:
+        stock = Stock(self.parameters, np.flatnonzero(~self.kept.done), self.size, crew.kind.near)
+        running: Running = {}
         try:
-            while waiting or running:
-                while waiting and _fits(waiting[0], running, crew.ahead):
-                    batch = self._next(waiting, crew.ahead, crew.lent is not None)
-                    self._submit(crew, batch, running)
-                done, _ = wait(running, self.timeout, FIRST_COMPLETED)
-                if not done:
+            stock.write(self.size * crew.ahead // 2)
+            while stock.left.any():
+                while batch := self._next(stock, running, crew.ahead):
+                    self._submit(crew, stock, batch, running)
+                assert running, "rows are left, and nobody has them"
+                writes = stock.write()
+                done, _ = wait(running, 0 if writes else self.timeout, FIRST_COMPLETED)
+                if not done and not writes:
+                    told = dict.fromkeys(str(stock.out(batch)) for batch, _ in running.values())
                     raise StudyError(
                         f"no batch was finished for {self.timeout} seconds: its workers hang, or "
-                        f"are gone. Waited for {_listed(running)}."
+                        f"are gone. Waited for {', '.join(told)}."
                     )
-                for future in [future for future in running if future in done]:
+                # Losses last: what came before one of them is not lost.
+                for future in sorted((f for f in running if f in done), key=_is_lost):
                     batch, generation = running.pop(future)
                     if lost := _lost(future):
+                        batch = stock.missing(batch)
                         self._again(crew, batch, generation, lost)
-                        waiting.extendleft(reversed(batch.parts(self.size)))
+                        stock.put_back(batch)
                         continue
-                    results, seconds = _result(future, batch)
-                    self.seconds = min(self.seconds, seconds / len(results))
-                    done_, left = batch.parted(len(results))
-                    waiting.extendleft(reversed(left.parts(self.size)))
-                    yield done_, results
+                    which, results, seconds = _result(future, batch)
+                    if results is not None and (part := stock.finished(batch, which, results)):
+                        self.seconds = min(self.seconds, seconds / len(part[0]))
+                        yield part
         finally:
             for future in running:
                 future.cancel()
+            stock.close()
 
-    def _next(self, waiting: deque[Batch], ahead: int, lends: bool) -> Batch:
-        """The batch that goes out next: several together, where one is done in less than a moment.
+    def _next(self, stock: Stock, running: Running, ahead: int) -> Batch | None:
+        """The batch that goes out next, if one does now.
 
-        The first of each worker is small: they run while the next are put together. How long a row
-        takes is known later; where what comes back costs nothing, a worker gets its share before.
+        Several together, where one is done in less than a moment. The first of each worker is
+        small: they run while the next are put together. How long a row takes is known later.
         Towards the end fewer, or some workers would have nothing to do while others have much.
         """
+        waiting = stock.waiting
+        if not waiting:
+            return stock.shared if stock.has_shared and len(running) < ahead else None
+        if not _fits(waiting[0], running, ahead):
+            return None
         batch = waiting.popleft()
         self.sent += 1
         if self.sent <= ahead // 2 or batch.losses or not self.joins or ahead == 1:
             return batch
         most = int(MOMENT / max(self.seconds, 1e-9) / self.size)
         fair = max(len(waiting) // ahead, most // 10)
-        most = len(waiting) if lends else most
         some = [waiting.popleft() for _ in range(min(most, fair, len(waiting)))]
         return Batch(np.concatenate([one.rows for one in (batch, *some)])) if some else batch
 
-    def _submit(self, crew: Crew, batch: Batch, running: dict[Any, Any]) -> None:
+    def _submit(self, crew: Crew, stock: Stock, batch: Batch, running: Running) -> None:
+        moment = MOMENT if self.joins else 0.0 if batch is stock.shared else math.inf
+        moment = math.inf if batch.losses else moment
         try:
-            moment = MOMENT if self.joins and not batch.losses else math.inf
-            future = crew.submit(batch.rows, self.size, moment)
+            future = crew.submit(stock.given(batch), self.size, moment)
         except LOST as error:  # it broke since the last look at it
             future = Future()
             future.set_exception(error)
@@ -241,12 +255,16 @@ class Study:
             yield show
 
 
-def _fits(batch: Batch, running: dict[Any, tuple[Batch, int]], ahead: int) -> bool:
+def _fits(batch: Batch, running: Running, ahead: int) -> bool:
     """Whether a batch may go out: one that lost two workers runs alone, to know that it was it."""
     alone = PATIENCE - 1
     if batch.losses >= alone or any(b.losses >= alone for b, _ in running.values()):
         return not running
     return len(running) < ahead
+
+
+def _is_lost(future: Future[Any]) -> bool:
+    return _lost(future) is not None
 
 
 def _lost(future: Future[Any]) -> BaseException | None:
@@ -256,7 +274,7 @@ def _lost(future: Future[Any]) -> BaseException | None:
     return error if isinstance(error, LOST) else None
 
 
-def _result(future: Future[Any], batch: Batch) -> tuple[Rows, float]:
+def _result(future: Future[Any], batch: Batch) -> tuple[list[range], Rows | Left | None, float]:
     try:
         return future.result()
     except Exception as error:
@@ -268,7 +286,3 @@ def _tell(error: Exception, batch: Batch) -> None:
     """Say with an error in which rows it was raised."""
     within = error.__dict__.pop(WITHIN, slice(None))
     error.add_note(f"in {Batch(batch.rows[within])} of the study")
-
-
-def _listed(running: dict[Any, tuple[Batch, int]]) -> str:
-    return ", ".join(str(batch) for batch, _ in running.values())

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import BatchingError
-from wengert.studies.lent import Part
+from wengert.studies.lent import Left, Lent
 from wengert.studies.rows import Rows, checked, collected, joined
 from wengert.transforms.vmap import vmap
 
@@ -44,45 +44,50 @@ class Job:
         mapped = vmap(eager) if self.vmap else eager
         return compile(mapped) if self.compile or eager is not f else mapped
 
-    def __call__(self, batch: Rows, size: int, moment: float = math.inf) -> Rows:
-        """The results of a batch, of which `size` rows are run at once.
+    def __call__(
+        self, given: Rows | Lent, size: int, moment: float = math.inf
+    ) -> tuple[list[range], Rows | None]:
+        """Which of the rows were run, of which `size` are at once, and what they gave.
 
-        Of its first rows alone, if a moment is over before the others were begun.
+        If a moment is over before the others were begun, or other workers take some, not all.
         """
-        f, count, end = self.function, len(batch), time.perf_counter() + moment
+        f, end, batch = self.function, time.perf_counter() + moment, given.rows()
         run, step = (self.rows, size) if self.vmap else (self.row, 1)
-        parts = []
-        for start in range(0, count, step):
-            parts.append(run(batch, start, step))
+        which, parts = [], []
+        for some in given.ranges(step):
+            with _within(some):
+                parts.append(run(batch, some, size))
+            which.append(some)
             if time.perf_counter() > end:
                 break
+        if not parts:
+            return which, None
         if not self.vmap:
-            return checked(Rows.of(collected(parts, f)), None, f)
-        return joined([checked(part, None, f) for part in parts], f).taken(slice(count))
+            return which, checked(Rows.of(collected(parts, f)), None, f)
+        return which, joined([checked(part, None, f) for part in parts], f)
 
-    def rows(self, batch: Rows, start: int, size: int) -> Rows:
+    def rows(self, batch: Rows, some: range, size: int) -> Rows:
         # The last row is repeated: one shape is compiled, and no second.
-        numbers = np.minimum(np.arange(start, start + size), len(batch) - 1)
-        with _within(start, start + size):
-            try:
-                return Rows.of(self.ready(batch.taken(numbers).value()))
-            except BatchingError as error:
-                told = "studies.map(..., vmap=False) calls the function for one row at a time."
-                error.add_note(told)
-                raise
+        numbers = np.minimum(np.arange(some.start, some.start + size), some.stop - 1)
+        try:
+            results = Rows.of(self.ready(batch.taken(numbers).value()))
+        except BatchingError as error:
+            told = "studies.map(..., vmap=False) calls the function for one row at a time."
+            error.add_note(told)
+            raise
+        return results if len(some) == size else results.taken(slice(len(some)))
 
-    def row(self, batch: Rows, k: int, size: int) -> Any:
-        with _within(k, k + size):
-            return self.ready(batch.taken([k]).row(0))  # a copy: others may look at the batch
+    def row(self, batch: Rows, some: range, size: int) -> Any:
+        return self.ready(batch.taken(some).row(0))  # a copy: others may look at the batch
 
 
 @contextlib.contextmanager
-def _within(start: int, stop: int) -> Iterator[None]:
+def _within(some: range) -> Iterator[None]:
     """Tell with an error by which rows of its batch it was raised."""
     try:
         yield
     except Exception as error:
-        error.__dict__[WITHIN] = slice(start, stop)
+        error.__dict__[WITHIN] = slice(some.start, some.stop)
         raise
 
 
@@ -92,14 +97,14 @@ def _unpacked(job: bytes) -> Job:
 
 
 def run(
-    job: bytes | Job, given: Rows | Part, size: int, moment: float = math.inf
-) -> tuple[Rows, float]:
-    """What is submitted to an executor: the job, as it was packed once, and one batch of it.
+    job: bytes | Job, given: Rows | Lent, size: int, moment: float = math.inf
+) -> tuple[list[range], Rows | Left | None, float]:
+    """What is submitted to an executor: the job, as it was packed once, and rows for it.
 
-    It gives the results of those rows that were begun within a moment, and the seconds that they
-    took.
+    It gives the numbers of those rows that were begun within a moment, their results, and the
+    seconds that they took.
     """
     start = time.perf_counter()
-    batch = given if isinstance(given, Rows) else given.rows()
-    results = (_unpacked(job) if isinstance(job, bytes) else job)(batch, size, moment)
-    return results, time.perf_counter() - start
+    which, results = (_unpacked(job) if isinstance(job, bytes) else job)(given, size, moment)
+    left = None if results is None else given.leave(which, results)
+    return which, left, time.perf_counter() - start
