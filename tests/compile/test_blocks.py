@@ -1,5 +1,7 @@
 """Blocks of rows: what the loop computes, what it leaves alone, and that memory does not grow."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -12,15 +14,14 @@ from wengert.compile.program.bodies import Repeat
 from wengert.compile.program.infer import check_types
 from wengert.compile.program.operations import astype
 from wengert.compile.program.passes import blocks
-from wengert.compile.program.passes.blocks import in_blocks
 
 LEAST = 256
+in_blocks = functools.partial(blocks.in_blocks, large=LEAST)
 
 
 @pytest.fixture
 def small(monkeypatch):
     """Everything is large, and a block is a few rows."""
-    monkeypatch.setattr(blocks, "LARGE", LEAST)
     monkeypatch.setattr(blocks, "BLOCK", 512)
     monkeypatch.setattr(blocks, "OF_PRODUCTS", 1024)
 

@@ -120,6 +120,29 @@ def test_a_mixture_of_gaussian_distributions_takes_the_memory_of_a_component():
     assert memory(plan(f.program, NumPy())) < 8 * k * d * d
 
 
+def test_a_large_member_is_made_some_rows_at_a_time():
+    # A loop over members worked in all rows of one, and a loop over blocks of all members' rows,
+    # which needs more, was taken before it was looked at.
+    def likelihood(x, mu, turns):
+        turned = (x - mu[:, None]) @ turns
+        return np.sum(wg.logsumexp(-np.sum(turned**2, axis=2), 0))
+
+    f = wg.compile(wg.value_and_grad(likelihood, argnums=(1, 2)))
+    rng = np.random.default_rng(0)
+    x, mu, turns = (
+        rng.normal(size=(2000, 32)),
+        rng.normal(size=(20, 32)),
+        np.eye(32) * np.ones((20, 1, 1)),
+    )
+    value, slopes = f(x, mu, turns)
+    expected, others = wg.value_and_grad(likelihood, argnums=(1, 2))(x, mu, turns)
+    np.testing.assert_allclose(value, expected)
+    for mine, right in zip(slopes, others, strict=True):
+        np.testing.assert_allclose(mine, right, atol=1e-9)
+    one = x.nbytes
+    assert f.explain().arena < 2 * one
+
+
 # ---- random programs ----------------------------------------------------------------------------
 
 

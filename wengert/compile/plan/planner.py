@@ -19,7 +19,7 @@ from wengert.compile.plan.sequence import sequence
 from wengert.compile.plan.steps import steps
 from wengert.compile.program.bodies import Repeat
 from wengert.compile.program.operations import anew
-from wengert.compile.program.passes.blocks import LARGE, in_blocks
+from wengert.compile.program.passes.blocks import INSIDE, LARGE, in_blocks
 from wengert.compile.program.passes.members import by_members
 from wengert.compile.program.program import Program
 
@@ -30,12 +30,14 @@ def plan(program: Program, backend: Backend, *, fuse: bool = True, inside: bool 
     Without `fuse`, each statement has a kernel of its own. That of a body of a loop, `inside` of a
     program, has the memory it works in at hand, and each time other results.
     """
-    best = _planned(program, backend, fuse, inside)
-    for rewrite in in_blocks, by_members:
-        if memory(best) >= LARGE and (other := rewrite(program)) is not None:
+    whole = best = _planned(program, backend, fuse, inside)
+    least, large = memory(whole) / 2, INSIDE if inside else LARGE
+    for rewrite in functools.partial(in_blocks, large=large), by_members:
+        if memory(whole) >= large and (other := rewrite(program)) is not None:
             loops = _planned(other, backend, fuse, inside)
             again = (1 + _multiplied(other)) / (1 + _multiplied(program))  # what takes time
-            best = loops if 2 * again**2 * memory(loops) < memory(best) else best
+            if again**2 * memory(loops) < least:
+                best, least = loops, again**2 * memory(loops)
     return best
 
 

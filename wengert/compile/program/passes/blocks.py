@@ -36,6 +36,8 @@ from wengert.compile.program.program import Program, Statement, Value
 
 LARGE = 1 << 22
 """Bytes of an array that no near cache holds."""
+INSIDE = 1 << 18
+"""Bytes that are large in the body of a loop, which goes through them time after time."""
 BLOCK = 1 << 17
 """Bytes of a block of the largest array that lies in memory meanwhile: it stays in a near cache."""
 OF_PRODUCTS = 1 << 20
@@ -52,15 +54,16 @@ TRIED = 4
 POSITIONS = frozenset({np.argmin, np.argmax})
 
 
-def in_blocks(program: Program) -> Program | None:
-    """An equal program that makes large arrays some rows at a time; None if that cannot be."""
+def in_blocks(program: Program, large: int) -> Program | None:
+    """An equal program that makes arrays that are `large` some rows at a time; None if that cannot
+    be. Of the largest it takes the most rows."""
     if any(s.acts and s.function is not check for s in program.statements):
         return None  # what draws stays in its order
-    ends = [end for s in program.statements for end in _ends(s)]
-    ends.sort(key=lambda end: -end.nbytes)
-    context = _Context(program, ends) if ends else None
+    ends = [end for s in program.statements for end in _ends(s, large)]
+    ends.sort(key=lambda end: (-end.nbytes, -end.extent))
+    context = _Context(program, ends, large) if ends else None
     for end in ends[:TRIED]:
-        if end.nbytes >= LARGE:
+        if end.nbytes >= large:
             region = _Region(context, end)  # type: ignore[arg-type]
             if region.rows and region.can_be_left():
                 return region.program_of()
@@ -104,7 +107,7 @@ class _End(NamedTuple):
         return loop(s.function, *(loop.of(*rows) for rows in self.rows), **s.kwargs)
 
 
-def _ends(s: Statement) -> list[_End]:
+def _ends(s: Statement, large: int) -> list[_End]:
     """The ways that a statement may be the end of rows: sums over them, and few numbers of each."""
     if s.function is np.matmul:
         a, b = s.args
@@ -120,7 +123,7 @@ def _ends(s: Statement) -> list[_End]:
     over = axes if s.function in REDUCED_BY else ()
     sums = [_End(s, ((x, a),), REDUCED_BY[s.function]) for a in over if _is_long(x.shape[a])]
     out = s.output
-    if x.nbytes < LARGE or out.nbytes >= LARGE:
+    if x.nbytes < large or out.nbytes >= large:
         return sums
     return [*sums, *(_End(s, ((out, a),)) for a, n in enumerate(out.shape) if _is_long(n))]
 
@@ -132,8 +135,8 @@ def _is_long(n: int) -> bool:
 class _Context:
     """A program, the ends of rows in it, and what is asked about it often."""
 
-    def __init__(self, program: Program, ends: list[_End]) -> None:
-        self.program = program
+    def __init__(self, program: Program, ends: list[_End], large: int) -> None:
+        self.program, self.large = program, large
         self.ends = ends
         self.number = {s: k for k, s in enumerate(program.statements)}
         self.made = {v: s for s in program.statements for v in s.outputs}
@@ -149,7 +152,7 @@ class _Region:
     """
 
     def __init__(self, context: _Context, first: _End) -> None:
-        self.program, self.number = context.program, context.number
+        self.program, self.number, self.large = context.program, context.number, context.large
         self.made, self.users = context.made, context.users
         self.results = set(self.program.results)
         self.count = first.extent
@@ -170,7 +173,7 @@ class _Region:
         """Have another end of the same rows, if the loop needs no result of its own whole."""
         if end.extent == self.count and all(end.statement is not s.statement for s in self.sums):
             needed, _ = self._needed_for(end.rows)
-            shares = any(v.nbytes >= LARGE and (v, a) in self.needed for v, a in needed)
+            shares = any(v.nbytes >= self.large and (v, a) in self.needed for v, a in needed)
             if shares:
                 self._joined(end)
 
@@ -263,7 +266,7 @@ class _Region:
             if v not in large:
                 if s.function not in LAYOUTS and not self._is_small(v):
                     return False
-            elif v.nbytes >= LARGE or not self._joined(_End(s, ((v, axis),))):
+            elif v.nbytes >= self.large or not self._joined(_End(s, ((v, axis),))):
                 return False
         self.leaves = {v: axis for v, axis in self.leaves.items() if self._is_read_outside(v)}
         return True
@@ -273,7 +276,7 @@ class _Region:
         rows = {v: s for (v, _), s in self.needed.items() if s}
         large: set[Value] = set()
         for v, s in sorted(rows.items(), key=lambda item: self.number[item[1]]):
-            own = v.nbytes >= LARGE and s.function not in LAYOUTS
+            own = v.nbytes >= self.large and s.function not in LAYOUTS
             if own or any(x in large for x in s.inputs):
                 large.add(v)
         return large
@@ -285,7 +288,7 @@ class _Region:
 
     def _is_small(self, v: Value) -> bool:
         """Whether an array may be made once more for those who read it outside of the loop."""
-        return v.nbytes < LARGE // 8
+        return v.nbytes < self.large // 8
 
     # ---- the program --------------------------------------------------------------------------
 
