@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.rules.calls import Call, arrays_of, recorded
+from tests.rules.test_table import CASES
 from wengert.errors import TracingError
+from wengert.rules import Rule
 
 windows = np.lib.stride_tricks.sliding_window_view
 
@@ -152,8 +155,103 @@ def test_views_by_calls_of_functions_follow_their_base() -> None:
             assert wg.equal(a, b)
     with pytest.raises(TracingError, match="Several elements of it are the same memory"):
         wg.compile(lambda x: x.unfold(0, 2, 1).mul_(2))(wg.arange(4.0))
-    with pytest.raises(TracingError, match="Write into the tensor itself"):
-        wg.compile(lambda x: wg.complex(x, x).real.mul_(2))(wg.arange(4.0))
+
+
+def test_what_is_written_into_parts_of_complex_numbers_arrives() -> None:
+    """What `view_as_real` gives was another array in a compiled function, and others refused."""
+
+    def parts(x: Any) -> Any:
+        pairs = wg.view_as_real(x)
+        pairs.view(-1)[0] = 7.0
+        x.real[1:].mul_(5)
+        x.imag.add_(1)
+        x.numpy().real[2] = 3
+        wg.view_as_complex(wg.view_as_real(x)[1:])[0] = 9j
+        return pairs, x, x.real, (x.abs() ** 2).sum()
+
+    def whole(x: Any) -> Any:
+        pairs, columns = wg.ones(3, 2), wg.ones(2, 3)
+        wg.view_as_complex(pairs).imag.fill_(4)
+        wg.view_as_complex(columns.T).zero_()  # a copy: the two parts lie apart
+        return pairs, columns, x
+
+    def gradient(x: Any) -> Any:
+        y = x * 2
+        pairs = wg.view_as_real(y)
+        pairs[:, 1] = pairs[:, 0] * 3
+        return wg.autograd.grad((y.abs() ** 2).sum(), x)[0]
+
+    numbers = [1 + 2j, 3j, -1 - 1j]
+    for f, tracked in ((parts, False), (whole, False), (gradient, True)):
+        compiled = wg.compile(f)
+        for _ in range(3):
+            given = [wg.tensor(numbers, requires_grad=tracked) for _ in range(2)]
+            results = [g(x) for g, x in zip((f, compiled), given, strict=True)]
+            for a, b in zip(*(list(r) if type(r) is tuple else [r] for r in results), strict=True):
+                assert wg.equal(a, b)
+            assert wg.equal(*given)
+
+
+LOOKING = [case for case in CASES if case.values[0].view and not case.id.startswith("numpy.imag")]
+"""But for `imag`: that of real numbers shows nothing, zeros that nobody may write eagerly."""
+
+
+@pytest.mark.parametrize("of_view", [True, False], ids=["in the view", "in what it looks at"])
+@pytest.mark.parametrize(("rule", "call"), LOOKING)
+def test_what_is_written_where_a_view_looks_is_seen_on_both_sides(
+    rule: Rule, call: Call, of_view: bool
+) -> None:
+    def f(*tensors: Any) -> Any:
+        with wg.no_grad():
+            views = recorded(rule, call, list(tensors))
+            for x in views if of_view else tensors:
+                x.mul_(2.5)
+        return views, tensors
+
+    def outcome(function: Any) -> Any:
+        tensors = [wg.from_numpy(x.copy()) for x in arrays_of(rule, call)]
+        try:
+            return [x.numpy() for some in function(*tensors) for x in some]
+        except RuntimeError as error:  # of what is there several times
+            return type(error)
+
+    expected, found = outcome(f), outcome(wg.compile(f))
+    if isinstance(found, list):
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+    else:
+        assert found is TracingError or found is expected
+
+
+TRUTHS = [
+    True, np.True_, np.array(True), (True, 0), (slice(0, 1), True), (0, True, 1), (0, True, ...),
+    False, (False, 0), (True, [0, 1]), (slice(None), True, [0, 1]), ([0, 1], slice(None), True),
+    ([True, False], False), (None, True, slice(None), 1), (np.ones((2, 3), bool), True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", TRUTHS, ids=str)
+@pytest.mark.parametrize("kind", [np.array, wg.tensor])
+def test_a_truth_value_in_an_index_takes_a_copy_along_a_dimension_of_its_own(
+    kind: Any, index: Any
+) -> None:
+    """It was a view of the array, a dimension beside other indices, and False was refused."""
+
+    def read(x: Any) -> Any:
+        taken = x[index]
+        taken *= 3.0
+        return taken, x
+
+    def written(x: Any) -> Any:
+        x[index] = 7.0
+        return x, x.sum()
+
+    for f in (read, written):
+        numbers = [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+        expected, found = (g(kind(numbers)) for g in (f, wg.compile(f)))
+        for a, b in zip(found, expected, strict=True):
+            assert type(a) is type(b)
+            np.testing.assert_array_equal(np.asarray(a), np.asarray(b), strict=True)
 
 
 LAID_OUT = {

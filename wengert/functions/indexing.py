@@ -268,7 +268,7 @@ def _part(p: Any) -> Any:
 
 
 def _is_number(p: Any) -> bool:
-    if not hasattr(p, "__index__") or isinstance(p, np.bool_):
+    if not hasattr(p, "__index__") or getattr(p, "dtype", None) == dtypes.bool:
         return False
     return not hasattr(p, "ndim") or (known(p) and not p.ndim)
 

@@ -9,13 +9,15 @@ from wengert.compile.program.program import Value
 from wengert.compile.trace.arrays.array import Trace
 
 
-def for_reading(function: Any, trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
+def view_by(function: Any, trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
     """A view of `x` that only a call of the function gives."""
 
     def call(value: Value) -> Value:
         return trace.otherwise(function, (trace.array(value), *args), kwargs).value
 
-    return trace.as_array(x).peek(call, lambda array: function(array, *args, **kwargs))
+    whole = not args and not kwargs
+    of_array = function if whole else lambda array: function(array, *args, **kwargs)
+    return trace.as_array(x).peek(call, of_array)
 
 
 def in_dtype(x: Any, dtype: Any) -> Any:

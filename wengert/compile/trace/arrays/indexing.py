@@ -37,7 +37,7 @@ def getitem(trace: Trace, x: Any, index: Any) -> Any:
 
 
 def _found(trace: Trace, x: Any, index: Any, error: Function) -> Any:
-    x = trace.as_array(x)
+    x, index = _counted_truths(trace, trace.as_array(x), index)
     places, basic = index_of(trace, x.shape, index, error)
     if basic:
         seen = x.look(operations.view, places, _seen(operations.view, x, places))
@@ -54,13 +54,13 @@ def _found(trace: Trace, x: Any, index: Any, error: Function) -> Any:
 
 @Trace.means(indexing.getitem)
 def _of_tensor(trace: Trace, x: Any, index: Any) -> Any:
-    """`x[index]` of the array in a Tensor: a view also where it names one place by a tensor."""
-    x = trace.as_array(x)
-    places, _ = index_of(x.trace, x.shape, index, _outside_tensor)
-    arrays = [p for p in places if type(p) is Value]
-    if not arrays or any(p.shape for p in arrays):
+    """`x[index]` of the array in a Tensor: a view also of one element, by a number or a tensor."""
+    x, index = _counted_truths(trace, trace.as_array(x), index)
+    places, basic = index_of(x.trace, x.shape, index, _outside_tensor)
+    if any(type(p) is Value and p.shape for p in places):
         return _found(trace, x, index, _outside_tensor)
-    return x.look(operations.take, places, _seen(operations.take, x, places))
+    function = operations.view if basic else operations.take
+    return x.look(function, places, _seen(function, x, places))
 
 
 @Trace.means(operator.setitem)
@@ -72,6 +72,7 @@ def setitem(trace: Trace, x: Any, index: Any, value: Any, error: Function = out_
     if _is_mask(index, x.shape) and np.ndim(value) < 2 and np.size(value) == 1:
         mask = np.reshape(index, index.shape + (1,) * (x.ndim - index.ndim))
         return x.write(np.where(mask, value, x))
+    x, index = _counted_truths(trace, x, index)
     places, basic = index_of(x.trace, x.shape, index, error)
     if basic:
         return x.look(operations.view, places, _seen(operations.view, x, places)).write(value)
@@ -126,6 +127,34 @@ def index_of(
     return places, all(p is None or type(p) in (slice, int) for p in places)
 
 
+def _counted_truths(trace: Trace, x: TracedArray, index: Any) -> tuple[TracedArray, Any]:
+    """The array with a dimension for each lone truth value, which takes it once or not at all."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if not any(map(_is_truth, parts)):
+        return x, index
+    seen: list[Any] = []
+    taken: list[Any] = []
+    for p in parts:
+        if _is_truth(p):
+            seen.append(None)
+            taken.append(np.zeros(int(_mask(trace, p) if type(p) is TracedArray else p), np.int64))
+            continue
+        taken.append(p)
+        if p is Ellipsis:
+            seen.append(p)
+        elif p is not None:
+            seen += [slice(None)] * (np.ndim(p) if _is_of_truths(p) else 1)
+    return getitem(trace, x, (*seen, *([] if _has_dots(index) else [...]))), tuple(taken)
+
+
+def _is_truth(p: Any) -> bool:
+    return isinstance(p, bool) or (_is_of_truths(p) and not np.ndim(p))
+
+
+def _is_of_truths(p: Any) -> bool:
+    return bool(getattr(np.asarray(p) if type(p) is list else p, "dtype", None) == np.dtype(bool))
+
+
 def _mask(trace: Trace, mask: TracedArray) -> Any:
     try:
         return trace.decide(mask, "a mask")
@@ -153,10 +182,6 @@ def _part(trace: Trace, p: Any) -> Any:
         else:
             return value
     p = np.asarray(p)
-    if p.dtype == bool and not p.ndim:
-        if p:
-            return None  # a truth value adds a dimension
-        raise TracingError("x[False] is not available in a compiled function; take x[None][:0]")
     if p.dtype == bool:
         return list(map(trace.program.constant, np.nonzero(p)))
     if p.size == 0 and p.dtype.kind == "f":

@@ -15,7 +15,7 @@ from wengert.compile.program import operations
 from wengert.compile.program.intervals import range_of
 from wengert.compile.program.program import Shape, Value
 from wengert.compile.trace.arrays.array import Trace, TracedArray, writable
-from wengert.compile.trace.arrays.core import axes_of, for_reading, promotable
+from wengert.compile.trace.arrays.core import axes_of, promotable, view_by
 from wengert.compile.trace.arrays.indexing import along
 from wengert.compile.trace.arrays.layouts import strides_of
 from wengert.compile.trace.arrays.numbers import class_of
@@ -252,7 +252,7 @@ def _rot90(trace: Trace, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 @Trace.means(np.lib.stride_tricks.sliding_window_view)
 def _sliding_window_view(trace: Trace, x: Any, *args: Any, **kwargs: Any) -> Any:
-    return for_reading(np.lib.stride_tricks.sliding_window_view, trace, x, *args, **kwargs)
+    return view_by(np.lib.stride_tricks.sliding_window_view, trace, x, *args, **kwargs)
 
 
 @Trace.means(np.diagonal, shapes.diagonal)
@@ -400,14 +400,25 @@ def _shares(trace: Trace, a: Any, b: Any, max_work: Any = None) -> bool:
 
 @Trace.means(np.real)
 def _real(trace: Trace, val: Any) -> Any:
-    return val if val.dtype.kind != "c" else for_reading(np.real, trace, val)
+    return val if val.dtype.kind != "c" else view_by(np.real, trace, val)
 
 
 @Trace.means(np.imag)
 def _imag(trace: Trace, val: Any) -> Any:
     if val.weak and val.dtype.kind != "c":
         return class_of(val)().imag
-    return np.zeros_like(val) if val.dtype.kind != "c" else for_reading(np.imag, trace, val)
+    return np.zeros_like(val) if val.dtype.kind != "c" else view_by(np.imag, trace, val)
+
+
+@Trace.means(shapes.real_pairs)
+def _real_pairs(trace: Trace, x: Any) -> Any:
+    return view_by(shapes.real_pairs, trace, x)
+
+
+@Trace.means(shapes.complex_of_pairs)
+def _complex_of_pairs(trace: Trace, x: Any) -> Any:
+    pairs = x if x.strides[-1] == x.dtype.itemsize else x.copy()
+    return view_by(shapes.complex_of_pairs, trace, pairs)
 
 
 @Trace.means(np.clip)

@@ -103,21 +103,27 @@ class Peek(Step):
     def look(self, trace: Trace, base: Value) -> Value:
         return self.function(base)
 
+    def put_back(self, trace: Trace, base: Value, new: Value) -> Value:
+        """What `base` holds after NumPy wrote into such a view of it."""
+        return trace.append(through, (base, new, self.args), {}, [(base.shape, base.dtype)])[0]
+
+
+def through(array: Any, new: Any, view_of: Function) -> Any:
+    """An array as it is after a view of it was made to hold `new`."""
+    array = np.array(array)
+    view_of(array)[...] = new
+    return array
+
 
 def written(trace: Trace, base: Value, path: tuple[Step, ...], new: Value) -> Value:
     """What `base` holds after the view at the end of a path was made to hold `new`."""
     if not path:
         return new
     step, *rest = path
-    if step.is_plain:
+    if step.is_plain or base.dtype != step.dtype:  # parts of numbers have no places of their own
         if rest:
             new = written(trace, step.look(trace, base), tuple(rest), new)
         return step.put_back(trace, base, new)
-    if base.dtype != new.dtype:
-        raise TracingError(
-            f"a write into a view by real or imag at\n  {line_of(*here())}\nCompiled functions "
-            "have such views for reading only. Write into the tensor itself, as in x[i] = y."
-        )
     places = trace.program.constant(_places(base, path))
     row = (base.size,)
     flat = trace.record(np.reshape, (base, row), row, base.dtype)
