@@ -15,7 +15,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import FunctionType, MethodDescriptorType, MethodType, MethodWrapperType, ModuleType
+from types import FunctionType, MethodDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -49,10 +49,12 @@ from wengert.compile.trace.world.readings import (
     asks_classes,
     collection,
     compared,
+    given_back,
     goes_by_arguments,
     is_asked,
     is_computed,
     is_for_good,
+    is_of_an_atom,
     is_ours,
     is_seen_whole,
     lasting,
@@ -75,6 +77,7 @@ class Asked:
     frame: Any
     callee: Any
     step: Step
+    given: tuple[Any, ...] = ()
     done: Done | None = None
     stood: Any = None
     is_copied: bool = False
@@ -138,7 +141,7 @@ class Asking(Observer):
             told = not self._goes_by_arguments(callee, args) or _is_setting(callee, args, named)
             if told and not (speaks(callee) and self.gives_messages(_owner(callee))):
                 self._expect(frame, callee, args, named)
-        if _is_of_an_atom(callee) or self._look_into(callee):
+        if is_of_an_atom(callee) or self._look_into(callee):
             args = tuple(map(_known, args))
             named = {name: _known(x) for name, x in named.items()}
         owners = [x for x in (*args, *named.values()) if isinstance(x, CHANGEABLE)]
@@ -201,8 +204,8 @@ class Asking(Observer):
             self._forget(callee, args, named)
             return
         given = *args, *named.values()
-        asked = Asked(frame, callee, step, self.done(), self.standing())
-        asked.is_copied = any(map(_is_copied, (callee, *given), (step.callee, *_given(step))))
+        asked = Asked(frame, callee, step, given, self.done(), self.standing())
+        asked.is_copied = any(map(_is_copied, (callee, *given), (step.callee, *step.given())))
         self.asked.append(asked)
 
     def _lasting(self, x: Any) -> Any:
@@ -298,7 +301,7 @@ class Asking(Observer):
                 self.note_answer(Guard(Attribute(reading((asked.step,), True), "answer"), value))
             return value
         if not self.has_acted(asked) and self.standing() == asked.stood:
-            if not asked.ran and is_computed(asked.callee, _given(asked.step), value):
+            if not asked.ran and is_computed(asked.callee, asked.step.given(), value):
                 return value
             shared = sys.getrefcount(value) > _references()
             return self._compare(asked, value, shared)
@@ -326,6 +329,10 @@ class Asking(Observer):
         """
         if type(value) in ATOMS:
             value = self._tell(self._read_answer, asked, True, value, value)
+            self._asked_of_made(asked)
+            return value
+        if back := given_back(value, asked.given):
+            self._tell(self._read_answer, asked, None, back, value)
             self._asked_of_made(asked)
             return value
         is_new = asked.is_copied or isinstance(asked.callee, type)
@@ -369,7 +376,7 @@ class Asking(Observer):
                 with watch.aside():
                     self._note_answer(asked, False, type(error))
 
-    def _read_answer(self, asked: Asked, shared: bool, held: Any, value: Any) -> Any:
+    def _read_answer(self, asked: Asked, shared: bool | None, held: Any, value: Any) -> Any:
         if self.acted_at is not None:
             self._too_late(f"{_words(asked)} is asked")
         place = self._asked(asked, shared, held)
@@ -383,10 +390,9 @@ class Asking(Observer):
     def _note_answer(self, asked: Asked, shared: bool, seen: Any) -> None:
         self.conditions.note(Guard(self._asked(asked, shared, seen), seen))
 
-    def _asked(self, asked: Asked, shared: bool, seen: Any) -> Attribute:
+    def _asked(self, asked: Asked, shared: bool | None, seen: Any) -> Attribute:
         """The place of an answer."""
-        known = reading(self._behind_step(asked.step), shared)
-        place = Attribute(known, "answer")
+        place = Attribute(reading(self._behind_step(asked.step), shared), "answer")
         self.readings.append((Guard(place, seen), here()))
         return place
 
@@ -744,10 +750,6 @@ def _is_let_go_of(x: Any) -> bool:
     return not hasattr(type(x), "close")
 
 
-def _given(step: Step) -> tuple[Any, ...]:
-    return *step.args, *step.named.values()
-
-
 def _is_copied(x: Any, lasts: Any) -> bool:
     """Whether a function, or an object of the user's, is another one at the next call."""
     if isinstance(x, (list, tuple)):
@@ -783,11 +785,6 @@ def _is_of_a_container(callee: Any, args: Any) -> bool:
     if around is None and isinstance(callee, MethodDescriptorType) and args:
         around = args[0]
     return isinstance(around, CONTAINERS)
-
-
-def _is_of_an_atom(callee: Any) -> bool:
-    """Whether this is an operator's method of a number, say, which asks what class it is given."""
-    return type(callee) is MethodWrapperType and type(callee.__self__) in ATOMS
 
 
 def _is_setting(callee: Any, args: Any, named: Any) -> bool:

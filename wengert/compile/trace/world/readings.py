@@ -91,9 +91,13 @@ class Step(NamedTuple):
     args: tuple[Any, ...]
     named: dict[str, Any]
 
-    def carried_out(self, objects: list[Any]) -> Any:
-        callee, args, named = self.filled(lambda x: objects[x.step])
-        return callee(*args, **named)
+    def carried_out(self, objects: list[Any]) -> tuple[Any, tuple[Any, ...]]:
+        """What is answered, and what was given."""
+        call = self.filled(lambda x: objects[x.step])
+        return call.callee(*call.args, **call.named), call.given()
+
+    def given(self) -> tuple[Any, ...]:
+        return *self.args, *self.named.values()
 
     def uses(self) -> set[int]:
         """The steps that made what is given to this one."""
@@ -131,29 +135,39 @@ def filled(x: Any, change: Callable[[Made], Any]) -> Any:
     return {k: filled(part, change) for k, part in x.items()} if kind is dict else x
 
 
+def given_back(answer: Any, given: tuple[Any, ...]) -> tuple[int, ...]:
+    """Where an answer stood among what the call was given."""
+    return tuple([place for place, x in enumerate(given) if x is answer])
+
+
 class Reading:
     """Calls that are made again, one after the other: `answer` is what the last one answers now.
 
     That is the object itself if others have it too, else, as it is another one each time, what it
-    holds; and the class of an error.
+    holds; where it was given, if that is asked (`shared` is None); and the class of an error.
     """
 
     __slots__ = ("__weakref__", "latest", "shared", "steps")
 
-    def __init__(self, steps: tuple[Step, ...], shared: bool) -> None:
+    def __init__(self, steps: tuple[Step, ...], shared: bool | None) -> None:
         self.steps = steps
         self.shared = shared
 
     @property
     def answer(self) -> Any:
         objects: list[Any] = []
+        given: tuple[Any, ...] = ()
         try:
             for step in self.steps:
-                objects.append(step.carried_out(objects))
+                answer, given = step.carried_out(objects)
+                objects.append(answer)
         except Exception as error:
             return type(error)
         # Kept: machine code compares an attribute that somebody holds.
-        self.latest = objects[-1] if self.shared else _held(objects[-1])
+        if self.shared is None:
+            self.latest = given_back(objects[-1], given)
+        else:
+            self.latest = objects[-1] if self.shared else _held(objects[-1])
         return self.latest
 
     def __str__(self) -> str:
@@ -180,7 +194,7 @@ def _name(callee: Any) -> str:
 _interned: weakref.WeakValueDictionary[Any, Reading] = weakref.WeakValueDictionary()
 
 
-def reading(steps: tuple[Step, ...], shared: bool) -> Reading:
+def reading(steps: tuple[Step, ...], shared: bool | None) -> Reading:
     """The reading of a call, the same one for the same call: it stands for a place."""
     new = Reading(steps, shared)
     return _interned.setdefault((shared, *map(_key_of, steps)), new)
@@ -476,6 +490,11 @@ def is_computed(callee: Any, given: Iterable[Any], answer: Any) -> bool:
     if not isinstance(callee, _FUNCTIONS) or package_of(callee) not in ("numpy", "scipy"):
         return False
     return all(map(_is_plain, given)) and _is_of_arrays(answer)
+
+
+def is_of_an_atom(callee: Any) -> bool:
+    """Whether this is an operator's method of a number, say, which asks what class it is given."""
+    return type(callee) is MethodWrapperType and type(callee.__self__) in ATOMS
 
 
 def _is_of_arrays(x: Any) -> bool:
