@@ -293,12 +293,17 @@ _SOLE_OWNER = _measure()
 _KEPT_BY_VIEW = _measure_view()
 
 
-def mark_written(x: Tensor, name: str, line: tuple[CodeType, int] | None = None) -> None:
-    """Count a write to the storage of `x`, and remember who wrote and where: here, or that line."""
+def mark_written(
+    x: Tensor, name: str, line: tuple[CodeType, int] | None = None, ours: int = 1
+) -> None:
+    """Count a write to the storage of `x`, and remember who wrote and where: here, or that line.
+
+    Of the frames around this one so many are known to be `ours`.
+    """
     cell: Cell = x._cell or cell_of(x)
     if line is None:
-        try:  # each frame that is looked at is made an object: not that of who writes, it is ours
-            frame = sys._getframe(2)
+        try:  # each frame that is looked at is made an object: of ours as few as may be
+            frame = sys._getframe(ours + 1)
         except ValueError:  # nobody called it
             frame = sys._getframe(1)
         frame = user_frame(frame)

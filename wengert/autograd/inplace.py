@@ -87,7 +87,7 @@ def hold(
     else:
         np.copyto(x._array, result._array, casting="unsafe")
     if x._origin is not INFERENCE:
-        mark_written(x, name)
+        mark_written(x, name, ours=2)
     if result._node is not None:
         share_result(result._node, result, x)
         adopt(x, result._node)
@@ -107,7 +107,7 @@ def write_by(x: Tensor, function: Any, name: str, *settings: Any) -> Tensor:
                 straight(array, *settings, out=array)
             finally:
                 ERRORS.reset(before)
-            mark_written(x, name)
+            mark_written(x, name, ours=2)
             return x
     return write(x, recorder(function), settings, name)
 

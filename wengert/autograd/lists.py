@@ -49,8 +49,9 @@ def of_list(rule: Rule, kind: str) -> Recorder:
             nodes = [current_node(x) if isinstance(x, Tensor) else None for x in items]
             odd = any(isinstance(x, Tensor) and x._origin is INFERENCE for x in items)
             dtype = dtypes.of(arrays[0]) if arrays else None
+            shapes = [np.shape(x) for x in arrays]
         else:
-            arrays, nodes, odd, dtype = usual
+            arrays, nodes, shapes, odd, dtype = usual
         before, after = args[:place], args[place + 1 :]
         sequence = tuple(arrays)  # NumPy takes half as long for it as for a list
         if dtype is not None and dtype.itemsize == 2 and dtypes.is_half(dtype):
@@ -64,7 +65,7 @@ def of_list(rule: Rule, kind: str) -> Recorder:
         if nodes.count(None) < len(nodes):
             node = node_type()
             node.begin(tuple(nodes))
-            node.shapes = [x.shape if type(x) is ndarray else np.shape(x) for x in arrays]
+            node.shapes = shapes
             node.given = before + after
             # Products are linear in each item: one is needed for the cotangents of the others.
             node.saved = tuple(items) if keeps and len(items) > 1 else ()
@@ -77,14 +78,15 @@ def of_list(rule: Rule, kind: str) -> Recorder:
     return record
 
 
-def _plain(items: Any) -> tuple[list[Any], list[Any], bool, Any] | None:
-    """Of tensors around plain arrays of one dtype: the arrays, the nodes, whether one is of
-    inference mode, and the dtype. None of others.
+def _plain(items: Any) -> tuple[list[Any], list[Any], list[Any], bool, Any] | None:
+    """Of tensors around plain arrays of one dtype: the arrays, the nodes, the shapes, whether one
+    is of inference mode, and the dtype. None of others.
 
     Each is looked at once: a list for each question would take twice as long.
     """
     arrays: list[Any] = []
     nodes: list[Any] = []
+    shapes: list[Any] = []
     odd, dtype = False, None
     for x in items:
         if type(x) is not Tensor or type(x._array) is not ndarray:
@@ -95,12 +97,13 @@ def _plain(items: Any) -> tuple[list[Any], list[Any], bool, Any] | None:
                 return None
             dtype = array.dtype
         arrays.append(array)
+        shapes.append(array.shape)
         if x._origin is None:
             nodes.append(x._node)
         else:
             nodes.append(current_node(x))
             odd = odd or x._origin is INFERENCE
-    return arrays, nodes, odd, dtype
+    return arrays, nodes, shapes, odd, dtype
 
 
 class SequenceNode(Node):

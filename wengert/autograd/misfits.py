@@ -86,14 +86,20 @@ def _of_kinds(
 
 def told(function: Told) -> Told:
     """A function whose failed calls name the argument that is of the wrong kind, if one is."""
-    first, check = checked_settings(function)
+    glance, check = checked_settings(function)
 
     @functools.wraps(function)
     def asked(*args: Any, **kwargs: Any) -> Any:
         try:
-            if kwargs or len(args) > first:
+            if kwargs:
                 check(args, kwargs)
-            return function(*args, **kwargs)
+                return function(*args, **kwargs)
+            n = len(args)
+            for i, at_once in glance:
+                if i < n and type(args[i]) not in at_once:
+                    check(args, kwargs)
+                    break
+            return function(*args)
         except Exception as error:
             if numbers := numbered(function, args, kwargs):
                 return asked(*numbers[0], **numbers[1])

@@ -9,7 +9,6 @@ number of any kind.
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -43,31 +42,42 @@ _READ_BY_PYTHON = frozenset({"inplace", "hard", "full", "return_indices", "cente
 """Truth values that PyTorch's own functions in Python read, where anything has one."""
 
 Check = Callable[[tuple[Any, ...], dict[str, Any]], None]
+Glance = tuple[tuple[int, frozenset[type]], ...]
+"""By place, the types of a setting that need no second look.
+
+A call without keywords is right at a glance if all of these are.
+"""
 
 
-def checked_settings(function: Function) -> tuple[int, Check]:
+def checked_settings(function: Function) -> tuple[Glance, Check]:
     """What raises TypeError for a call in which a setting is of another kind.
 
-    It is to be asked of calls with keywords, or with more arguments than the number beside it. The
-    message has no function's name, which `misfit` adds.
+    It is to be asked of calls that are not right at a glance. The message has no function's name,
+    which `misfit` adds.
 
     >>> def sort(x, dim: int = -1, descending: bool = False): ...
-    >>> at, check = checked_settings(sort)
+    >>> glance, check = checked_settings(sort)
+    >>> glance
+    ((1, frozenset({<class 'int'>})), (2, frozenset({<class 'bool'>})))
     >>> check(("x", 0), {"descending": "stable"})
     Traceback (most recent call last):
     TypeError: argument 'descending' (position 3) must be bool, not str.
     """
     if hasattr(function, "settings_checked"):  # by what it was decorated with before
-        return sys.maxsize, _nothing
+        return (), _nothing
     written = inspect.unwrap(function)
     names, refused = signature(function)[0], vars(function).get("refused", {})
     said = _kinds(written)
     settings = refused.keys() | {n for n in names if said.get(n) in _AT_ONCE}
     if settings <= _READ_BY_PYTHON:
-        return sys.maxsize, _nothing
-    placed = names[: written.__code__.co_argcount]
-    first = next((i for i, n in enumerate(placed) if n in settings), sys.maxsize)
-    return first, _Settings(function).check
+        return (), _nothing
+    placed = enumerate(names[: written.__code__.co_argcount])
+    glance = [
+        (i, frozenset[type]() if n in refused else _AT_ONCE[said[n]])
+        for i, n in placed
+        if n in settings
+    ]
+    return tuple(glance), _Settings(function).check
 
 
 class _Settings:

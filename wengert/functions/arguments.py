@@ -78,9 +78,10 @@ def of_tensors(
     """
 
     def decorate(function: Function) -> Function:
-        names, (first, check) = signature(function)[0][:count], checked_settings(function)
+        names, (glance, check) = signature(function)[0][:count], checked_settings(function)
         renames = numpys_names(function) if takes_out or takes_names else {}
-        tensors, lone = slice(count or 2), count == 1  # which needs no slice
+        tensors, lone, least = slice(count or 2), count == 1, 1 if count == 1 else 2
+        seconds = () if alike or count > 2 else Tensor if count else (Tensor, *NUMBERS)
 
         @functools.wraps(function)
         def checked(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -88,10 +89,21 @@ def of_tensors(
             try:
                 if kwargs and renames:
                     kwargs = renamed(function.__name__, renames, kwargs)
-                if out is None and lone and args and isinstance(args[0], Tensor):
-                    if kwargs or len(args) > first:  # the commonest call takes the fewest steps
+                n = len(args)
+                if (
+                    n >= least
+                    and out is None
+                    and isinstance(args[0], Tensor)
+                    and (lone or isinstance(args[1], seconds))
+                ):  # the commonest calls take the fewest steps
+                    if kwargs:
                         check(args, kwargs)
-                    return function(*args, **kwargs)
+                        return function(*args, **kwargs)
+                    for i, at_once in glance:
+                        if i < n and type(args[i]) not in at_once:
+                            check(args, kwargs)
+                            break
+                    return function(*args)
                 if out is not None:
                     refuse_unless(takes_out, function)
                     return into(out, checked, args, kwargs)
@@ -104,8 +116,7 @@ def of_tensors(
                         if not isinstance(x, Tensor):
                             args = tuple(operands_of(function, count, args))
                             break
-                if kwargs or len(args) > first:
-                    check(args, kwargs)
+                check(args, kwargs)
                 return function(*args, **kwargs)
             except Exception as error:
                 if numbers := numbered(function, args, kwargs):

@@ -19,7 +19,7 @@ from wengert.errors import LayoutError
 from wengert.functions.conversion import to_array
 from wengert.functions.device import strided
 from wengert.history import modes
-from wengert.rules.indexing import can_fill, fill
+from wengert.rules import indexing as rules
 from wengert.tensor import INFERENCE, NUMBERS, Size, Tensor, require, wrap
 
 Shape = Any
@@ -249,7 +249,8 @@ def kind(dtype: np.dtype[Any] | None) -> np.dtype[Any]:
 def filled(shape: tuple[int, ...], value: float, dtype: Any) -> Any:
     """An array of one number."""
     array = np.empty(shape, dtype)
-    fill(array, value)
+    if not rules.filled(array, value):
+        array.fill(value)
     return array
 
 
@@ -282,20 +283,19 @@ _NO_NUMBERS = (str, bytes, list, tuple, dict, set, type(None))
 def full(size: Shape, fill_value: complex, *, dtype: Any) -> Any:
     """A tensor of the given shape filled with one value, whose kind decides the dtype."""
     value: Any = fill_value
-    if type(value) not in NUMBERS and isinstance(value, _NO_NUMBERS):
+    number = type(value) in NUMBERS
+    if not number and isinstance(value, _NO_NUMBERS):
         raise TypeError(
             f"full(): argument 'fill_value' must be a number, not {type(value).__name__}. A tensor "
             "of given numbers is made by wengert.tensor(...), and repeated by expand(...)."
         )
-    if isinstance(value, Tensor):
+    if not number and isinstance(value, Tensor):
         value = value.item() if known(value._array) else value._array
     dtype = dtype if dtype is not None else dtypes.result_type(value)
     dtypes.number(value)
-    if isinstance(value, (np.ndarray, np.generic)) or not _is_array(value):
+    if number or isinstance(value, (np.ndarray, np.generic)) or not _is_array(value):
         array = np.empty(shape_of((size,)), dtype)
-        if can_fill(array, value):
-            fill(array, value)
-        else:
+        if not rules.filled(array, value):
             np.copyto(array, value, casting="unsafe")
         return array
     return np.full_like(value, value, dtype, shape=shape_of((size,)))

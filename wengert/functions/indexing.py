@@ -487,7 +487,7 @@ def check_index(
 ) -> tuple[int, Any]:
     """The dimension from the front, and the index as an array: a copy, if a node is to keep it."""
     shape = input._array.shape
-    axis = one_dim(dim, len(shape))
+    axis = dim if type(dim) is int and 0 <= dim < len(shape) else one_dim(dim, len(shape))
     places = index._array if isinstance(index, Tensor) else as_array(array_of(index))
     if places.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): Expected dtype int64 for index, got {places.dtype}")
@@ -496,7 +496,7 @@ def check_index(
     elif copy:
         places = places.copy()
     n = shape[axis] if shape else 1
-    if not known(places) or rules.outside(places.reshape(-1), 0, n):
+    if type(places) is not np.ndarray or rules.outside(places.ravel(), 0, n):
         require(within(places, 0, n), _out_of_bounds, places, axis, n, error)
     return axis, places
 
@@ -606,7 +606,7 @@ def check_wrapped(flat: Tensor, index: Any) -> tuple[int, Any]:
         )
     places = places.copy() if places.dtype is dtypes.int64 else places.astype(np.int64)
     n = flat._array.shape[0]
-    if known(places) and not rules.outside(places.reshape(-1), 0, n):
+    if known(places) and not rules.outside(places.ravel(), 0, n):
         return 0, places
     wrong = f"out of range: tried to access an index outside of a tensor of {n} elements"
     require(within(places, -n, n), IndexError, wrong)
@@ -625,20 +625,19 @@ def overwrite(x: Tensor, value: Any, name: str, record: Any = None) -> Tensor:
     if type(x._array) is np.ndarray and (quiet or not (_tracked(x) or _tracked(value))):
         if not quiet:
             inplace.refuse(x, (value,))
-        inplace._check_memory(x, alike=number)
-        if number and rules.can_fill(x._array, value):
-            rules.fill(x._array, value)
-        else:
+        if not (number and rules.filled(x._array, value)):
+            inplace._check_memory(x, alike=number)
             if number:
                 array = np.asarray(value)
             else:
-                _broadcastable(value, x)
+                if value._array.shape != x._array.shape:
+                    _broadcastable(value, x)
                 array = value._array
             x._array[...] = (
                 array.real if array.dtype.kind == "c" and x._array.dtype.kind != "c" else array
             )
         if x._origin is not INFERENCE:
-            mark_written(x, name)
+            mark_written(x, name, ours=2)
         return x
     value = wrap(np.asarray(value)) if number else value
     _broadcastable(value, x)

@@ -347,9 +347,9 @@ def _from_start(index: Any, shape: Any, axis: int) -> Any:
     n = shape[axis]
     if type(index) is not np.ndarray or index.dtype != np.intp:
         index = np.asarray(index).astype(np.intp, copy=False)
-    if not index.size or not outside(index.reshape(-1), 0, n):
+    if not index.size or not outside(index.ravel(), 0, n):
         return index
-    if outside(index.reshape(-1), -n, n):
+    if outside(index.ravel(), -n, n):
         raise of_tensors(out_of_bounds(index, axis, shape), shape)
     return np.where(index < 0, index + n, index)
 
@@ -464,7 +464,7 @@ def _scattered_to_a_copy(x: Any, g: Any, index: Any, axis: int) -> Any:
 
 
 def _with_lines(out: Any, g: Any, indices: Any, axis: int) -> Any:
-    _put_lines(*as_lines(axis, g, _from_start(indices, out.shape, axis), out))
+    _put_lines(*_placed(axis, indices, out.shape, g, out))
     return out
 
 
@@ -488,8 +488,15 @@ def _from_lines(x: Any, indices: Any, axis: int | None = -1) -> bool:
 @way(np.take_along_axis, _from_lines)
 def _taken(x: Any, indices: Any, axis: int = -1) -> Any:
     out = np.empty(indices.shape, x.dtype)
-    _take_lines(*as_lines(axis, x, _from_start(indices, x.shape, axis), out))
+    _take_lines(*_placed(axis, indices, x.shape, x, out))
     return out
+
+
+def _placed(axis: int, indices: Any, shape: Any, *arrays: Any) -> list[Any]:
+    """Indices from the start of an axis, and arrays, as lines along it."""
+    if outside(indices.ravel(), 0, shape[axis]):
+        indices = _from_start(indices, shape, axis)
+    return as_lines(axis, indices, *arrays)
 
 
 def _at(index: Any, axis: int, ndim: int) -> Any:
@@ -511,7 +518,7 @@ def _picked_from_lines(x: Any, index: Any, axis: int) -> Any:
 
 
 @exact_loops
-def _take_lines(x, places, out):
+def _take_lines(places, x, out):
     """Along the second of three dimensions."""
     outer, many, inner = places.shape
     for i in range(outer):
@@ -521,7 +528,7 @@ def _take_lines(x, places, out):
 
 
 @loops
-def _put_lines(g, places, out):
+def _put_lines(places, g, out):
     """What was taken, added back."""
     outer, many, inner = places.shape
     for i in range(outer):
@@ -648,19 +655,24 @@ def overwritten(old: Any, value: Any) -> Any:
     return np.broadcast_to(value, old.shape)
 
 
-def can_fill(array: Any, value: Any) -> bool:
-    """Whether a plain array may be filled with one of Python's numbers."""
-    if type(value) is int:
-        return not value or (array.dtype.kind == "f" and abs(value) < 1 << 53)
-    return type(value) is float and array.dtype.kind == "f"
-
-
-def fill(array: Any, value: float) -> None:
-    """Make all numbers of a plain array one: of many, NumPy stores one after the other."""
-    if array.size >= _MANY and loopable(array) and array.flags.c_contiguous:
+def filled(array: Any, value: Any) -> bool:
+    """Make all elements of a plain array one of Python's numbers, if it may be written and takes
+    that as it is: of many, NumPy stores one after the other.
+    """
+    kind = type(value)
+    if kind is int:
+        if value and not (array.dtype.kind == "f" and abs(value) < 1 << 53):
+            return False
+    elif kind is not float or array.dtype.kind != "f":
+        return False
+    if array.size >= _MANY and loopable(array) and array.flags.carray:
         _fill(array.reshape(-1), float(value))
-    else:
+        return True
+    try:
         array.fill(value)
+    except ValueError:  # it may only be read
+        return False
+    return True
 
 
 @exact_loops

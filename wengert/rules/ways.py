@@ -7,7 +7,7 @@ def softmax(x, axis): ...  # what it is, on every kind of array
 def _by_rows(x, axis): ...  # how it is computed where in_order(x, axis)
 
 NumPy's functions have ways as well: they are for plain arrays, and recorders take them. Asking
-takes a tenth of a microsecond if a formula has one argument or two, else thrice that: what of
+takes a tenth of a microsecond if a formula has one to three arguments, else thrice that: what of
 those runs on every small array of a training step has no ways.
 """
 
@@ -70,7 +70,13 @@ def implemented(formula: Function) -> Function:
                 return computed(a, b)
         return formula(a, b)
 
-    by_count: dict[int, Any] = {1: choose_by_one, 2: choose_by_two}
+    def choose_by_three(a: Any, b: Any, c: Any) -> Any:
+        for holds, computed in ways:
+            if holds(a, b, c):
+                return computed(a, b, c)
+        return formula(a, b, c)
+
+    by_count: dict[int, Any] = {1: choose_by_one, 2: choose_by_two, 3: choose_by_three}
     chosen: Any = functools.update_wrapper(by_count.get(_positional(formula), choose), formula)
     chosen.formula = formula
     return chosen

@@ -60,7 +60,7 @@ def write_elementwise(x: Tensor, function: Any, other: Any, label: str) -> Tenso
         takes = isinstance(function, np.ufunc) and inplace.takes_out(x._array)
         if fits and takes and 0 not in x._array.strides:
             function(x._array, array, out=x._array, casting="same_kind")
-            mark_written(x, label)
+            mark_written(x, label, ours=2)
             return x
     return inplace.write(x, recorder(function), (other,), label)
 
