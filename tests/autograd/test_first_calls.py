@@ -117,4 +117,4 @@ def test_code_of_a_template_that_was_changed_is_not_taken(tmp_path, monkeypatch)
     file = pushing.push.__code__.co_filename
     monkeypatch.setitem(folding._TEXTS, file, folding._TEXTS[file] + b"#")
     folding._code.__wrapped__(*asked)
-    assert len([*tmp_path.iterdir()]) == 2
+    assert len([*tmp_path.rglob("*.code")]) == 2

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -195,7 +196,7 @@ def test_what_writes_modules_is_read_when_it_was_written_again(folder, tmp_path,
     assert not folder.exists()  # within the clock's tick it may be written again
     monkeypatch.setattr(machine, "_CLOCK", -60.0)
     assert text(program) == first
-    (kept,) = folder.iterdir()
+    (kept,) = folder.rglob("*.code")
     cache.write(kept.stem, b"kept")
     assert text(program) == "kept"
     file.write_text("a = 2")
@@ -244,7 +245,7 @@ def test_a_process_that_is_stopped_while_it_compiles_is_not_waited_for_long(fold
 @pytest.mark.parametrize("content", [b"", b"rubbish", "cut", "changed", "no code"])
 def test_a_spoiled_file_is_replaced(folder, content):
     compiled(adder(8))
-    (path,) = folder.glob("*.code")
+    (path,) = folder.rglob("*.code")
     whole = path.read_bytes()
     if content == "cut":
         path.write_bytes(whole[:-1])
@@ -256,7 +257,7 @@ def test_a_spoiled_file_is_replaced(folder, content):
         path.write_bytes(content)
     assert call(compiled(adder(8)), 1) == 9
     assert path.read_bytes() == whole
-    assert {file.name for file in folder.iterdir()} == {path.name, "turns"}
+    assert {file for file in folder.rglob("*") if file.is_file()} == {path, folder / "turns"}
 
 
 def test_an_empty_name_of_the_folder_keeps_nothing(monkeypatch):
@@ -278,7 +279,7 @@ def test_of_a_disk_that_is_read_only_what_is_kept_is_used(folder, monkeypatch):
     # compiled it again.
     cache.write("kept", b"code")
     other_day = time.time() - 3 * 24 * 3600
-    os.utime(folder / "kept.code", (other_day, other_day))
+    os.utime(folder / "k" / "kept.code", (other_day, other_day))
 
     def refuse(*args, **kwargs):
         raise OSError(errno.EROFS, "Read-only file system")
@@ -324,19 +325,31 @@ def test_the_folder_follows_the_platform(tmp_path, monkeypatch):
 
 def test_what_was_used_longest_ago_is_removed(folder):
     now = time.time()
-    for age, key in enumerate("abcd"):
+    drawer = folder / "0"
+    for age, key in enumerate(["0a", "0b", "0c", "0d"]):
         cache.write(key, b"x" * 1000)
-        os.utime(folder / f"{key}.code", (now - age, now - age))
-    left_behind = folder / "crashed.part"
+        os.utime(drawer / f"{key}.code", (now - age, now - age))
+    left_behind = drawer / "crashed.part"
     left_behind.write_bytes(b"x")
     os.utime(left_behind, (0, 0))
-    (folder / "not ours.txt").write_text("stays")
-    cache.prune(folder, 2500)
-    assert sorted(path.name for path in folder.iterdir()) == ["a.code", "b.code", "not ours.txt"]
-    cache.read("b")  # was used just now: its time stays
-    os.utime(folder / "b.code", (0, 0))
-    cache.read("b")
-    assert (folder / "b.code").stat().st_mtime >= now - 1
+    (drawer / "not ours.txt").write_text("stays")
+    cache.prune(drawer, 2500)
+    assert sorted(path.name for path in drawer.iterdir()) == ["0a.code", "0b.code", "not ours.txt"]
+    cache.read("0b")  # was used just now: its time stays
+    os.utime(drawer / "0b.code", (0, 0))
+    cache.read("0b")
+    assert (drawer / "0b.code").stat().st_mtime >= now - 1
+
+
+def test_what_is_written_into_a_full_folder_asks_seldom_how_large_it_is(folder, monkeypatch):
+    """The first code of each process asked for the size of every file: seconds where many are."""
+    counted = []
+    monkeypatch.setattr(cache, "prune", lambda drawer, limit: counted.append((drawer, limit)))
+    for n in range(20 * cache._SELDOM):
+        cache.write(f"{n % 16:x}{n}", b"x")
+    assert 0 < len(counted) < 60
+    assert {limit for _, limit in counted} == {cache.LIMIT // 16}
+    assert {Path(drawer).parent for drawer, _ in counted} == {folder}
 
 
 def test_code_is_freed_with_its_object(folder):

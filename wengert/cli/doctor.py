@@ -98,7 +98,7 @@ def _cache() -> str:
         return "none: WENGERT_CACHE is empty, so each process compiles anew"
     if not folder.exists():
         return f"{folder}, not there yet"
-    sizes = [path.stat().st_size for path in folder.iterdir() if path.is_file()]
+    sizes = [path.stat().st_size for path in folder.rglob("*.code")]
     words = f"{len(sizes)} files, {sum(sizes) / 2**20:.1f} of {cache.LIMIT // 2**20} MB"
     writable = "" if os.access(folder, os.W_OK) else ", read-only: nothing is kept"
     return f"{folder}, {words}{writable}"

@@ -1,10 +1,11 @@
 """Code kept on disk, so that the next process need not make it again.
 
-One file per code, named by a hash of what it was made of. The folder is the one named by the
-environment variable WENGERT_CACHE (empty: keep nothing), else in the user's cache folder. A cache
-never stands in the way: files that cannot be read, or hold something else, count as missing, and
-nothing happens where nothing can be written. What is kept is read in the first operation of each
-process, or written, which does without `pathlib` and `tempfile`: they take longer to import.
+One file per code, named by a hash of what it was made of, in one of sixteen drawers by its first
+digit. The folder is the one named by the environment variable WENGERT_CACHE (empty: keep nothing),
+else in the user's cache folder. A cache never stands in the way: files that cannot be read, or hold
+something else, count as missing, and nothing happens where nothing can be written. What is kept is
+read in the first operation of each process, or written, which does without `pathlib` and
+`tempfile`: they take longer to import.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LIMIT = 512 * 2**20
-"""Bytes in the folder; beyond it the files that were not used for longest go."""
+"""Bytes in the folder; beyond it the files that were not used for longest go, drawer by drawer."""
 
 _HEAD = b"wengert object 2\n"
 _SUFFIX = ".code"
 _DAY = 24 * 3600.0
 _PATIENCE = 60.0  # seconds, for a process that is stopped while it has its turn
-_writes = 0  # of this process
+_SELDOM = 64
+"""One write in so many looks what there is too much of: asking for the sizes of a hundred thousand
+files takes seconds, of which nobody's first call should have more than a hundredth."""
 
 
 def folder() -> Path | None:
@@ -59,7 +62,7 @@ def read(key: str) -> bytes | None:
     place = _folder()
     if not place:
         return None
-    path = os.path.join(place, key + _SUFFIX)
+    path = os.path.join(place, key[0], key + _SUFFIX)
     try:
         with open(path, "rb") as file:
             content = file.read()
@@ -76,14 +79,15 @@ def read(key: str) -> bytes | None:
 
 def write(key: str, data: bytes) -> None:
     """Keep `data` under this key: the whole file appears at once, or none."""
-    global _writes
     place = _folder()
     if not place:
         return
-    path = os.path.join(place, key + _SUFFIX)
+    drawer = os.path.join(place, key[0])
+    path = os.path.join(drawer, key + _SUFFIX)
     part = f"{path}.{os.urandom(8).hex()}.part"
     try:
         os.makedirs(place, mode=0o700, exist_ok=True)
+        os.makedirs(drawer, mode=0o700, exist_ok=True)
         with open(part, "xb", opener=_own) as file:
             file.write(_HEAD + digest(data) + data)
         os.replace(part, path)
@@ -91,9 +95,8 @@ def write(key: str, data: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(part)
         return
-    if _writes % 100 == 0:
-        prune(place, LIMIT)
-    _writes += 1
+    if not os.urandom(1)[0] % _SELDOM:
+        prune(drawer, LIMIT // 16)
 
 
 def _own(path: str, flags: int) -> int:
@@ -130,12 +133,12 @@ def _locked(fcntl: Any, file: Any, byte: int) -> bool:
     return True
 
 
-def prune(place: str | Path, limit: int) -> None:
+def prune(drawer: str | Path, limit: int) -> None:
     """Remove the files used longest ago until `limit` bytes remain, and what crashes left."""
     now = time.time()
     total = 0
     try:
-        files = [file for file in os.scandir(place) if file.name.endswith((_SUFFIX, ".part"))]
+        files = [file for file in os.scandir(drawer) if file.name.endswith((_SUFFIX, ".part"))]
         uses = [(file.stat().st_mtime, file.stat().st_size, file.path) for file in files]
     except OSError:  # another process prunes as well
         return

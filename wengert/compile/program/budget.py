@@ -109,6 +109,11 @@ class _Run:
         self.room = room
         self.lasting = lasting
         self.makers = {v: s for s in program.statements for v in s.outputs}
+        # Both look through the bodies of loops: once for each statement, not at each choice.
+        self.cost = {
+            v: cost for s in program.statements for cost in [operations(s) + 1] for v in s.outputs
+        }
+        self.once = {v for s in program.statements if s.acts for v in s.outputs}
         self.reads: dict[Value, list[int]] = {}
         """Which statements read a value, or a view of it, the next one last."""
         self.beside: dict[Value, dict[Value, None]] = {}
@@ -185,16 +190,13 @@ class _Run:
         self.written.append(s)
         for v, w in zip(values, s.outputs, strict=True):
             self.now[v] = w
-            self.costs.remove(v, self._cost(v))
+            self.costs.remove(v, self.cost[v])
 
     def _size(self, v: Value) -> int:
         """What is made of nothing is not in memory, results lie elsewhere, and what is small does
         not count."""
         small = self.room is not None and SMALL * v.nbytes < self.room
         return 0 if small or v in self.kept or not self.makers[v].inputs else v.nbytes
-
-    def _cost(self, v: Value) -> int:
-        return operations(self.makers[v]) + 1
 
     # ---- what is let go, and made again ----------------------------------------------------------
 
@@ -205,7 +207,7 @@ class _Run:
             and v in self.now
             and v not in self.bound
             and bool(self._size(v))
-            and not s.acts
+            and v not in self.once
             and s.function not in AS_THEY_ARE
         )
 
@@ -215,7 +217,7 @@ class _Run:
         self.bytes -= self._size(v)
         for view in (v, *self.views.pop(v, ())):
             self.now.pop(view, None)
-        self.costs.add(v, self._cost(v), self.beside.get(v, ()))
+        self.costs.add(v, self.cost[v], self.beside.get(v, ()))
 
     def _make_room(self, size: int, k: int) -> None:
         while self.room is not None and self.bytes + size > self.room:
@@ -228,7 +230,7 @@ class _Run:
         """What it costs to let a value go, for each byte and statement."""
         reads = self.reads.get(v)
         wait = (reads[-1] if reads else self.needed.get(v, k)) - k
-        cost = self._cost(v) + self.costs.around(self.beside.get(v, ()))
+        cost = self.cost[v] + self.costs.around(self.beside.get(v, ()))
         return cost / (v.nbytes * max(wait, 1))
 
     def _bring(self, asked: list[Value], k: int) -> None:
