@@ -171,6 +171,16 @@ def can_cast(from_: Any, to: Any) -> Any:
     return _CATEGORY[stated(from_).kind] <= _CATEGORY[stated(to).kind]
 
 
+def is_number_to_come(x: Any) -> builtins.bool:
+    """Whether an array of another kind is a number, of Python's or NumPy's, not known yet."""
+    return getattr(x, "scalar", False) is True
+
+
+def is_pythons_number(x: Any) -> builtins.bool:
+    """Whether it is one of Python's."""
+    return getattr(x, "weak", False) is True
+
+
 def result_type(*operands: Any) -> np.dtype[Any]:
     """The dtype of an operation on tensors and numbers, as PyTorch decides it.
 
@@ -190,8 +200,8 @@ def result_type(*operands: Any) -> np.dtype[Any]:
                 raise foreign(operand)
             priority = 0 if len(operand.shape) else 1
             dtype = operand.dtype
-            if type(operand) is not np.ndarray and getattr(operand, "weak", False):
-                priority, dtype = 2, _of_number(dtype.type(0).item())  # stands for a number
+            if type(operand) is not np.ndarray and is_number_to_come(operand):
+                priority, dtype = 2, _of_number(dtype.type(0).item())
         else:
             priority, dtype = 2, _of_number(operand)
         known = best[priority]

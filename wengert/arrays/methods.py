@@ -91,6 +91,8 @@ class ArrayMethods(np.lib.mixins.NDArrayOperatorsMixin):
     conjugate = conj
 
     def fill(self, value: Any) -> None:
+        if np.ndim(value):
+            raise ValueError("setting an array element with a sequence.")
         self[...] = value
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None, **stable: Any) -> None:

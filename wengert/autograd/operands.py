@@ -182,12 +182,23 @@ def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
             else:
                 return NotImplemented
         tensors.append(x)
-    if not any(isinstance(x, Tensor) for x in tensors):
-        tensors[0] = wrap(np.asarray(tensors[0], dtypes.result_type(tensors[0])))
+    if not any(isinstance(x, Tensor) and not _is_number(x) for x in tensors):
+        tensors[0] = _of_number(tensors[0])
     result = record(*tensors)
     if number is not None and is_binary(rule) and result._node is not None:
         result._node.frees = casting.frees(rule, number)
     return result
+
+
+def _is_number(x: Tensor) -> bool:
+    """Whether a tensor stands for a number of Python's that is not known yet."""
+    return dtypes.is_pythons_number(x._array)
+
+
+def _of_number(x: Any) -> Tensor:
+    """A tensor of a number, of the dtype that tensors of such numbers have."""
+    array = x._array if isinstance(x, Tensor) else np.asarray(x)
+    return wrap(array.astype(dtypes.result_type(array if isinstance(x, Tensor) else x)))
 
 
 def _joined(items: Any) -> Any:

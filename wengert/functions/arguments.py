@@ -36,7 +36,8 @@ def tensor_of(x: Any, name: str = "input") -> Tensor:
     """
     if isinstance(x, Tensor):
         return x
-    if hasattr(x, "__array_function__") and not isinstance(x, (np.ndarray, np.generic)):
+    number = isinstance(x, (np.ndarray, np.generic)) or dtypes.is_pythons_number(x)
+    if hasattr(x, "__array_function__") and not number:
         return wrap(x)  # another kind of array
     if not (type(x) in NUMBERS or hasattr(x, "__array__")):
         raise TypeError(
@@ -49,7 +50,7 @@ def tensor_of(x: Any, name: str = "input") -> Tensor:
 def only_tensors(items: Sequence[Any]) -> tuple[Tensor, ...]:
     """The items of an argument that is a list of tensors, or of arrays; numbers are a TypeError."""
     for k, x in enumerate(items):
-        if type(x) in NUMBERS:
+        if type(x) in NUMBERS or dtypes.is_pythons_number(x):
             raise TypeError(
                 f"expected Tensor as element {k} in argument 0, but got {type(x).__name__}. "
                 "Make one with wengert.tensor(...)."
@@ -147,8 +148,8 @@ def operands_of(function: Function, count: int, args: Sequence[Any]) -> list[Any
     for i, x in enumerate(args[: count or 2]):
         if isinstance(x, Tensor):
             continue
-        if i >= count and isinstance(x, _NUMBERS):
-            numbers += type(x) in NUMBERS
+        if i >= count and (isinstance(x, _NUMBERS) or dtypes.is_number_to_come(x)):
+            numbers += type(x) in NUMBERS or dtypes.is_pythons_number(x)
         else:
             given[i] = _tensor(x, function, i)
     if numbers and numbers == len(args[:2]):
@@ -238,7 +239,7 @@ def numbers_first(*names: str) -> Callable[[Function], Function]:
 def _tensor(x: Any, function: Function, place: int) -> Tensor:
     if dtypes.is_foreign(x):
         raise dtypes.foreign(x)
-    if isinstance(x, Tensor) or hasattr(x, "__array__"):
+    if isinstance(x, Tensor) or (hasattr(x, "__array__") and not dtypes.is_pythons_number(x)):
         return tensor_of(x)
     raise TypeError(
         f"{function.__name__}(): argument '{signature(function)[0][place]}' (position "

@@ -25,7 +25,7 @@ def to_array(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
         data = data._array
     if _is_of_another_kind(data):
         array = np.copy(data)  # an array of another kind stays one
-        if dtype is None and getattr(data, "weak", False):  # it stands for a Python number
+        if dtype is None and dtypes.is_pythons_number(data):
             dtype = dtypes.result_type(data)
     elif isinstance(data, (np.ndarray, np.generic)) or (
         hasattr(data, "__array__") and not isinstance(data, type)
@@ -84,7 +84,7 @@ def _nested(data: Any, kinds: set[Any]) -> Any:
         kinds.add(dtypes.native(np.asarray(data)).dtype)
         return data
     if _is_of_another_kind(data):
-        kinds.add(_of_item(data) if getattr(data, "weak", False) else data.dtype)
+        kinds.add(_of_item(data) if dtypes.is_pythons_number(data) else data.dtype)
         return data
     if isinstance(data, (bool, int, float, complex)):
         kinds.add(next(kind for kind in (bool, int, float, complex) if isinstance(data, kind)))

@@ -74,7 +74,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     check_device(device)
     if isinstance(data, Tensor):
         return data if dtype is None or data.dtype == dtype else data.to(dtype)
-    if _is_array(data) and (dtype is None or data.dtype == dtype):
+    shared = _is_array(data) and not dtypes.is_pythons_number(data)
+    if shared and (dtype is None or data.dtype == dtype):
         return finish(dtypes.native(data))
     return tensor(data, dtype=dtype)
 

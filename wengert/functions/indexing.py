@@ -380,7 +380,8 @@ def value_for(value: Any, x: Tensor) -> Tensor:
     """A value to be written into `x`, as a tensor of its dtype."""
     if type(value) is float and x._array.dtype.kind == "f":
         return wrap(np.asarray(value, x._array.dtype))
-    value = value if isinstance(value, Tensor) else wrap(dtypes.native(np.asarray(value)))
+    if not isinstance(value, Tensor):
+        value = wrap(dtypes.native(as_array(_value_array(value, x._array.dtype))))
     return cast(value, x._array.dtype)
 
 

@@ -22,7 +22,7 @@ from wengert.rules.loops import exact_loops
 from wengert.rules.rule import RULES
 
 AS_THEY_ARE = frozenset(
-    {np.shares_memory, np.may_share_memory, np.result_type, np.copyto}
+    {np.shares_memory, np.may_share_memory, np.result_type, np.can_cast, np.copyto}
     | {operator.getitem, operator.setitem, np.nextafter}
     | {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
 )

@@ -80,6 +80,8 @@ class Capture:
         if type(array) is np.ndarray and dtypes.is_number(array.dtype):
             with watch.aside():
                 array = self._traced(array)
+        if type(array) is TracedArray and array.single:
+            array = TracedArray(array.trace, array.storage, array.path)  # of no dimensions
         try:
             before = watch.SLOT.__get__(tensor)
         except AttributeError:

@@ -201,7 +201,7 @@ def _one_dtype(rule: Rule, call: dict[str, Any]) -> dict[str, Any]:
     given = {
         n: call[n]
         for n in rule.reverse
-        if hasattr(type(call[n]), "__array_ufunc__") and not getattr(call[n], "weak", False)
+        if hasattr(type(call[n]), "__array_ufunc__") and not dtypes.is_number_to_come(call[n])
     }
     kinds = {x.dtype for x in given.values()}
     if len(kinds) > 1 and not (
@@ -237,7 +237,7 @@ def _wrapped(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         return wrap(settle(value))
     if hasattr(type(value), "__array_function__") and not isinstance(value, Tensor):
-        return wrap(value)
+        return value if dtypes.is_pythons_number(value) else wrap(value)
     return value
 
 

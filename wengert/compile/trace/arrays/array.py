@@ -32,7 +32,12 @@ from wengert.compile.program.program import Makers, Program, Shape, Statement, V
 from wengert.compile.trace.arrays import ints, layouts, refusals
 from wengert.compile.trace.arrays.layouts import Strides, kept
 from wengert.compile.trace.arrays.lines import is_users, origin
-from wengert.compile.trace.arrays.numbers import check_exponent, item_of, with_operators
+from wengert.compile.trace.arrays.numbers import (
+    check_exponent,
+    item_of,
+    number_of,
+    with_operators,
+)
 from wengert.compile.trace.arrays.opaque import (
     INSTEAD,
     check_axis,
@@ -41,18 +46,28 @@ from wengert.compile.trace.arrays.opaque import (
     results_of,
     zeros,
 )
-from wengert.compile.trace.arrays.operands import BITWISE, common_shape, in_arithmetic, type_of
+from wengert.compile.trace.arrays.operands import (
+    BITWISE,
+    are_plain,
+    assigned,
+    cast_for,
+    common_shape,
+    in_arithmetic,
+    of_two_signs,
+    type_of,
+)
 from wengert.compile.trace.arrays.returned import (
     as_numpys,
     become_wider,
     is_said_by_numpy,
+    numbers_rounded,
     numpys_own,
     returned,
     widened,
 )
 from wengert.compile.trace.arrays.scopes import Scope, check_is_inside, writable_now
 from wengert.compile.trace.arrays.storage import Flags, Peek, Step, Storage, unasked, written
-from wengert.dispatch import PLAIN, Function, each, numpy, require, writes
+from wengert.dispatch import Function, each, numpy, require, writes
 from wengert.errors import TracingError
 from wengert.history import modes
 from wengert.history.location import here, is_internal, line_of
@@ -181,11 +196,9 @@ class Trace(Kind):
             return x
         if isinstance(x, np.ndarray):
             return self.external(x)
-        if isinstance(x, (np.generic, list, tuple)):
+        if isinstance(x, (np.generic, list, tuple, int, float, complex)):
+            # What is a float of another class has a dtype to NumPy, as an array.
             return self.program.constant(np.asarray(self.concretes(x)))
-        if isinstance(x, (bool, int, float, complex)):
-            kinds: tuple[Any, ...] = (bool, int, float, complex)
-            return next(kind(x) for kind in kinds if isinstance(x, kind))
         raise TracingError(
             f"a traced array met {type(x).__name__}, which is no array or number, at\n  "
             f"{line_of(*here())}\nConvert it with np.asarray before the compiled function."
@@ -230,6 +243,8 @@ class Trace(Kind):
             x if weak and type(x) is Value and x.dtype == want else self.cast(x, want)
             for x, want in zip(operands, loop, strict=True)
         )
+        if {dtype.kind for dtype in loop} == {"i", "u"}:
+            return of_two_signs(self, ufunc, args)
         if ufunc is np.power and out.kind == "i" and not weak:
             check_exponent(self, args[1], is_users())
         value = self.record(ufunc, args, shape, out)
@@ -279,7 +294,7 @@ class Trace(Kind):
     # ---- answering --------------------------------------------------------------------------
 
     def call(self, function: Any, args: Any, kwargs: Any) -> Any:
-        if _is_ours(function) and _are_plain(args) and _are_plain(kwargs.values()):
+        if _is_ours(function) and are_plain(args) and are_plain(kwargs.values()):
             return self.unheard(self._called, function, args, kwargs)
         return self._called(function, args, kwargs)
 
@@ -292,6 +307,8 @@ class Trace(Kind):
             args, kwargs = widened(own, args), widened(own, kwargs)
         narrow = not keeps_numbers(function) and are_half((*args, *kwargs.values()))
         narrow = narrow and not (takes_elements(function) and become_wider(args))
+        if narrow and type(function) is np.ufunc and is_users():
+            args = numbers_rounded(args)
         try:
             y = _in_single(function, call, args, kwargs) if narrow else call(args, kwargs)
         except TracingError as error:
@@ -316,7 +333,7 @@ class Trace(Kind):
         if not isinstance(function, np.ufunc):
             return NotImplemented
         if function.nout > 1:
-            return self.otherwise(function, args, kwargs)
+            return self.otherwise(function, cast_for(self, function, args), kwargs)
         if function in (np.equal, np.not_equal) and any(isinstance(x, str | None) for x in args):
             return function is np.not_equal
         operands = [self.operand(x) for x in args]
@@ -412,6 +429,8 @@ class Trace(Kind):
     def met(self, x: Any) -> Any:
         if x.weak or x.dtype.kind == "b":
             return x
+        if x.dtype == np.uint64:  # which may be more than int64 holds
+            return number_of(x, int)
         return self.number_like(
             x, {"f": np.float64, "c": np.complex128}.get(x.dtype.kind, np.int64)
         )
@@ -444,28 +463,6 @@ def _is_ours(function: Any) -> bool:
 
 
 _UFUNCS = frozenset(x for x in vars(np).values() if isinstance(x, np.ufunc))
-
-
-def _are_plain(values: Iterable[Any]) -> bool:
-    """Whether arguments are numbers and their dtypes, and lead to no function of the program's."""
-    for x in values:
-        kind = type(x)
-        if kind is TracedArray or kind in _PLAIN:
-            continue
-        if kind is np.ndarray:
-            passes = not x.dtype.hasobject
-        elif kind is tuple or kind is list:
-            passes = _are_plain(x)
-        elif kind is slice:
-            passes = _are_plain((x.start, x.stop, x.step))
-        else:
-            passes = isinstance(x, np.dtype)
-        if not passes:
-            return False
-    return True
-
-
-_PLAIN = frozenset({*PLAIN, *np.sctypeDict.values()} - {slice, np.object_, np.void})
 
 
 def _in_single(function: Any, call: Function, args: Any, kwargs: Any) -> Any:
@@ -580,17 +577,11 @@ class TracedArray(ArrayMethods):
 
     def write(self, x: Any) -> None:
         """Hold the numbers of `x`, cast and broadcast, as `self[...] = x` says."""
-        value = self.trace.operand(x)
+        value = assigned(self.trace, x, self.shape, self.dtype)
         shape, dtype = self.shape, self.dtype
         if type(value) is not Value:
             value = self.trace.record(operations.full, (shape, value, dtype), shape, dtype)
-        value = self.trace.cast(value, dtype)
         if value.shape != shape:
-            extra = len(value.shape) - len(shape)
-            if extra > 0:  # leading ones may be dropped on assignment
-                value = self.trace.record(
-                    np.reshape, (value, value.shape[extra:]), value.shape[extra:], dtype
-                )
             value = self.trace.record(np.broadcast_to, (value, shape), shape, dtype)
         if 0 not in shape:
             self.become(value)
@@ -622,7 +613,8 @@ class TracedArray(ArrayMethods):
 
     @property
     def weak(self) -> bool:
-        return self.storage.value.weak
+        """Whether this is one of Python's numbers; a view of one is an array."""
+        return not self.path and self.storage.value.weak
 
     @property
     def scalar(self) -> bool:

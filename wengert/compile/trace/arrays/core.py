@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from wengert.arrays import common
 from wengert.compile.program.program import Value
 from wengert.compile.trace.arrays.array import Trace
@@ -31,5 +33,11 @@ def promotable(x: Any) -> Any:
     return x.dtype.type(0).item() if x.weak else x.dtype
 
 
+def _is_truth(x: Any) -> bool:
+    return type(x) is bool or getattr(x, "dtype", None) == np.bool_
+
+
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    if any(map(_is_truth, axis if isinstance(axis, tuple) else (axis,))):
+        raise TypeError("an integer is required")
     return tuple(sorted(common.axes_of(axis, ndim)))

@@ -15,6 +15,7 @@ from wengert.compile.program.infer import infer
 from wengert.compile.program.program import Shape, Value
 from wengert.compile.trace.arrays.array import Trace, TracedArray, known, writable
 from wengert.compile.trace.arrays.lines import is_users
+from wengert.compile.trace.arrays.operands import assigned
 from wengert.compile.trace.arrays.refusals import shape_depends
 from wengert.dispatch import Function, require, within
 from wengert.errors import TracingError
@@ -76,8 +77,7 @@ def setitem(trace: Trace, x: Any, index: Any, value: Any, error: Function = out_
     places, basic = index_of(x.trace, x.shape, index, error)
     if basic:
         return x.look(operations.view, places, _seen(operations.view, x, places)).write(value)
-    v = x.trace.operand(value)
-    v = x.trace.cast(v, x.dtype)
+    v = assigned(x.trace, value, _seen(operations.take, x, places), x.dtype)
     new = x.trace.record(operations.updated, (x.value, places, v), x.shape, x.dtype)
     return x.become(new)
 
@@ -265,7 +265,7 @@ def _add_into(trace: Trace, ufunc: Any, x: Any, index: Any, value: Any = None) -
 def added(trace: Trace, x: Value, index: Any, value: Any) -> Value:
     """What `x` holds after `np.add.at(x, index, value)`."""
     places, _ = index_of(trace, x.shape, index)
-    v = trace.cast(trace.operand(value), x.dtype)
+    v = assigned(trace, value, _seen(operations.take, trace.array(x), places), x.dtype)
     return trace.record(operations.added, (x, places, v), x.shape, x.dtype)
 
 

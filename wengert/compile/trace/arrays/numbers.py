@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import operator
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
@@ -137,11 +138,11 @@ def check_exponent(trace: Any, exponent: Any, of_user: bool) -> None:
 
 def with_operators(cls: Any) -> Any:
     """A decorator of the class of traced arrays: NumPy's operators, and Python's of its numbers."""
-    for name, operator in vars(np.lib.mixins.NDArrayOperatorsMixin).items():
-        if type(operator) is FunctionType:
-            if name in _DEFERRING:
-                operator = _deferring(operator, name in ("__mul__", "__rmul__"))
-            setattr(cls, name, _of_numbers(name, operator))
+    for name, method in vars(np.lib.mixins.NDArrayOperatorsMixin).items():
+        if type(method) is FunctionType:
+            if method.__code__.co_argcount == 2:
+                method = _deferring(name, method)
+            setattr(cls, name, _of_numbers(name, method))
     for back in ("", "r"):
         name = f"__{back}divmod__"
         of_numbers = _divided(getattr(cls, f"__{back}floordiv__"), getattr(cls, f"__{back}mod__"))
@@ -149,28 +150,41 @@ def with_operators(cls: Any) -> Any:
     return cls
 
 
-_BINARY = ["add", "sub", "mul", "rmul", "truediv", "floordiv", "mod", "pow"]
-_DEFERRING = {f"__{name}__" for name in (*_BINARY, "lt", "le", "eq", "ne", "gt", "ge")}
+def _deferring(name: str, of_arrays: Any) -> Any:
+    """An operator that leaves a number's meeting with a Tensor, or what is no number, to that.
 
-
-def _deferring(operator: Any, repeats: bool) -> Any:
-    """An operator that leaves a number's meeting with a Tensor, or a sequence, to that.
-
-    One of NumPy's numbers is an array to a sequence, unless it is an int that repeats it.
+    One of NumPy's numbers is an array to a sequence, unless it is to repeat it.
     """
+    repeats = name in ("__mul__", "__rmul__", "__imul__")
 
     def method(self: Any, other: Any) -> Any:
         if self.scalar and hasattr(type(other), "_array"):
             return NotImplemented
-        defers = self.weak or (repeats and self.single and self.dtype.kind in "iu")
-        if defers and type(other) is not type(self) and isinstance(other, Sequence):
+        if (self.weak or (repeats and self.single)) and _is_no_number(other):
+            _try(name, class_of(self)(1), other)
             return NotImplemented
-        return operator(self, other)
+        return of_arrays(self, other)
 
     return method
 
 
-def _of_numbers(name: str, operator: Any) -> Any:
+def _is_no_number(x: Any) -> bool:
+    """Whether this is something else of Python's own, or a sequence."""
+    own = type(x).__module__ == "builtins" and not isinstance(x, NUMBERS)
+    return own or isinstance(x, Sequence)
+
+
+def _try(name: str, number: Any, other: Any) -> None:
+    """Raise the error that an operator of such a number raises, if it does, in its words."""
+    if type(other).__module__ != "builtins":
+        return
+    try:
+        getattr(operator, name)(number, other)
+    except AttributeError:
+        getattr(operator, f"__{name[3:]}")(other, number)
+
+
+def _of_numbers(name: str, of_arrays: Any) -> Any:
     """An operator that makes Python's numbers of Python's numbers.
 
     Where 64 bits have no room for an int, Python computes it of the numbers themselves.
@@ -178,11 +192,11 @@ def _of_numbers(name: str, operator: Any) -> Any:
 
     def method(self: Any, *others: Any) -> Any:
         if not self.weak:
-            return operator(self, *others)
+            return of_arrays(self, *others)
         trace = self.trace
         outer, trace.arithmetic = trace.arithmetic, True
         try:
-            return operator(self, *others)
+            return of_arrays(self, *others)
         except ints.Wide as wide:
             known, *rest = (
                 trace.fixed(x, str(wide)) if type(x) is type(self) else x for x in (self, *others)
@@ -202,6 +216,7 @@ def _divided(floor: Any, rest: Any) -> Any:
     """`divmod` of Python's numbers, which are one by one what its two operators make."""
 
     def method(self: Any, other: Any) -> Any:
-        return floor(self, other), rest(self, other)
+        parts = floor(self, other), rest(self, other)
+        return NotImplemented if any(x is NotImplemented for x in parts) else parts
 
     return method

@@ -15,6 +15,7 @@ from wengert.compile.trace.arrays.opaque import counted, like, zeros
 from wengert.dispatch import each, supposed
 from wengert.history import modes
 from wengert.rules import RULES
+from wengert.rules.half import arrays_in
 
 
 def is_traced(x: Any) -> bool:
@@ -41,11 +42,31 @@ _OPERATING = "__array_ufunc__", "__array_function__", "__mul__"
 
 def become_wider(operands: Any) -> bool:
     """Whether NumPy makes more than half precision of these: its own numbers have a dtype."""
-    kinds = [x.dtype for x in operands if hasattr(x, "dtype") and not getattr(x, "weak", False)]
+    arrays = [_as_array(x) for x in operands if not getattr(x, "weak", False)]
+    kinds = [x.dtype for x in arrays if hasattr(x, "dtype")]
     try:
         return not dtypes.is_half(np.result_type(*kinds))
     except TypeError:  # NumPy knows nothing wider than bfloat16
         return False
+
+
+def _as_array(x: Any) -> Any:
+    """A list, or a number of a class of its own, as the array that it is to NumPy."""
+    if type(x) in (int, float, complex) or not isinstance(x, (list, tuple, float, int, complex)):
+        return x
+    return x if any(map(is_traced, arrays_in([x]))) else np.asarray(x)
+
+
+def numbers_rounded(operands: Any) -> Any:
+    """Python's numbers beside NumPy's arrays of half precision, as precise as these."""
+    narrow = next(x.dtype for x in arrays_in(operands) if dtypes.is_half(x.dtype))
+
+    def rounded(x: Any) -> Any:
+        if type(x) in (int, float):
+            return narrow.type(x).item()
+        return x.astype(narrow) if dtypes.is_pythons_number(x) and x.dtype.kind in "if" else x
+
+    return each(rounded, operands)
 
 
 _ARRAYS = frozenset({
@@ -88,6 +109,7 @@ def numpys_own(function: Any, args: Any, kwargs: Any) -> Any:
     """
     few = function.__module__ == "numpy.linalg"
     for numbers in (_of_few(zeros), _of_few(counted)) if few else (counted, zeros):
+        numbers = _with_numbers(numbers)
         try:
             return like(function, args, kwargs, numbers)
         except TypeError:  # of these dtypes
@@ -95,6 +117,11 @@ def numpys_own(function: Any, args: Any, kwargs: Any) -> Any:
         except Exception:  # of these numbers, which are not those of a call
             continue
     return None
+
+
+def _with_numbers(stand_in: Any) -> Any:
+    """A stand-in that is one of Python's numbers for what stands for one."""
+    return lambda value: stand_in(value).item() if value.weak else stand_in(value)
 
 
 def _of_few(stand_in: Any) -> Any:

@@ -366,6 +366,18 @@ def _copyto(
 # ---- about arrays ---------------------------------------------------------------------------
 
 
+@Trace.pattern(np.can_cast, np.promote_types)
+def _about_dtypes(function: Any, trace: Trace, *args: Any, **kwargs: Any) -> Any:
+    """What goes by dtypes alone, and takes no arrays in their place, or some."""
+
+    def like(x: Any) -> Any:
+        if type(x) is not TracedArray:
+            return x
+        return class_of(x)(0) if x.scalar else np.zeros((), x.dtype)
+
+    return function(*map(like, args), **kwargs)
+
+
 @Trace.means(np.result_type)
 def _result_type(trace: Trace, *operands: Any) -> Any:
     kinds = [promotable(x.value) if type(x) is TracedArray else x for x in operands]

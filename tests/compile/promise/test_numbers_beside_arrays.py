@@ -1,0 +1,131 @@
+"""A number of any class beside an array: what comes of it has the dtype and the numbers of eager mode.
+
+The number lies outside, and changes between calls, also its class: then it is read at each call, and
+what stands for it while tracing was taken for an array by whoever asked for a number's class.
+"""
+
+# ruff: noqa: E501  (a row of a table reads best on a line)
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from tests.compile.stories import caught, module, noted, same, same_or_refused
+from wengert.errors import TracingError
+
+CLASSES = "import enum\nclass Own(float): pass\nclass Count(int): pass\nclass Level(enum.IntEnum): LOW = 2\n"
+NUMBERS = {
+    "Python's": ("2.5", "3.5", "3", "True", "1e6"),
+    "NumPy's": ("np.float64(2.5)", "np.float64(3.5)", "np.float16(1.5)", "np.int8(2)", "np.uint64(2)", "np.bool_(True)"),
+    "a class's": ("1.5", "Own(2.5)", "Count(3)", "Level.LOW", "2.5"),
+    "complex": ("1j", "2j", "np.complex64(2j)", "2.0"),
+}  # fmt: skip
+ARRAYS = {
+    "floats": "np.float32([1, 2, 0])", "halves": "np.float16([1, 2, 0])", "bytes": "np.uint8([1, 2, 0])", "a number": "np.array(2, np.int8)",
+    "a tensor": "wg.tensor([1.0, 2.0, 0.0])", "a tensor of ints": "wg.tensor([1, 2, 0])", "halves of a tensor": "wg.tensor([1.0, 2.0, 0.0], dtype=wg.float16)",
+}  # fmt: skip
+USES = {
+    # A float of the user's own class was taken for Python's, which has no dtype.
+    "operators": "a * k, k - a, a / k, a ** k, k // a",
+    # It was a float64 array where eager mode has a number.
+    "functions": "np.where(a > 0, k, a), np.maximum(a, k), np.hypot(k, a), np.arctan2(a, k)",
+    # Of two results it was float64, and of Python's numbers nothing at all.
+    "divmod": "divmod(a, k), divmod(k, a), np.divmod(a, k)",
+    # A tensor was made of what stands for it.
+    "tensors": "wg.full((2,), k), wg.as_tensor(k), wg.sin(k), wg.abs(k), wg.tensor([k, 2])",
+    # It was taken where tensors have to be.
+    "where tensors have to be": "wg.maximum(wg.as_tensor(a), k)",
+    "chosen": "wg.where(wg.as_tensor(a) > 0, k, wg.as_tensor(a)), wg.clamp(wg.as_tensor(a).float(), k)",
+    # The answer was a tensor.
+    "truths": "np.allclose(a, wg.ones(1)), np.array_equal(wg.as_tensor(a), a), np.can_cast(a, np.float32)",
+    # Where it is written, its class was forgotten.
+    "writes": "put(a, k)",
+    # A list was an array to a number, which repeats it, or raises an error.
+    "beside lists": "[1, 2] * k",
+    "beside lists, divided": "[1, 2] / k",
+    "beside None": "k + None",
+}  # fmt: skip
+PUT = "def put(a, k):\n    b = a.clone() if isinstance(a, wg.Tensor) else a.copy()\n    b[...] = k\n    return b\n"
+
+
+@pytest.mark.crossed
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("array", ARRAYS)
+@pytest.mark.parametrize("numbers", NUMBERS)
+def test_a_number_beside_an_array_is_that_of_its_class(numbers: str, array: str, use: str) -> None:
+    def story(compile: Any) -> list[Any]:
+        m = module(f"{CLASSES}{PUT}k = 0\ndef f(a): return {USES[use]}")
+        f, seen = compile(m.f), []
+        for text in NUMBERS[numbers]:
+            m.k = eval(text, vars(m))  # noqa: S307
+            a = eval(ARRAYS[array], vars(m))  # noqa: S307
+            seen += [caught(f, a) for _ in range(2)]
+        return seen
+
+    same(story)
+
+
+INTS = "np.array([-1, 5, 2**62])", "np.array([2**63, 5, 1], np.uint64)", "np.uint64(2**63)", "np.int8(-1)"  # fmt: skip
+
+
+@pytest.mark.parametrize(("a", "b"), list(itertools.permutations(INTS, 2)))
+def test_ints_are_compared_with_those_that_have_no_sign(a: str, b: str) -> None:
+    # NumPy's loop takes both as they are, and machine code compared their bits.
+    def story(compile: Any) -> list[Any]:
+        m = module("def f(a, b): return a < b, a > b, a == b, a <= b, b >= a, a != b")
+        f = compile(m.f)
+        return [caught(f, eval(a, vars(m)), eval(b, vars(m))) for _ in range(2)]  # noqa: S307
+
+    same(story)
+
+
+WRITES = (
+    "y[0] = k", "y[:] = k", "y[...] = k", "y[[0, 1]] = k", "y[0, 0] = k", "y += k", "y[1:] *= k", "np.copyto(y, k)", "y.fill(k)",
+)  # fmt: skip
+WRITTEN = "np.ones(0)", "np.ones((1, 1, 1, 3))", "np.ones((2, 1, 3))", "np.ones(2)", "np.ones((1, 2, 3))", "[1.0, 2.0]", "2j", "wg.zeros(0)", "np.ones((2, 0))"  # fmt: skip
+
+
+@pytest.mark.crossed
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("k", WRITTEN)
+def test_what_does_not_fit_where_it_is_written_is_an_error(k: str, write: str) -> None:
+    # It was broadcast to the places whatever its shape: of an empty array memory was read that
+    # belongs to something else.
+    def story(compile: Any) -> list[Any]:
+        m = module(f"k = np.ones(3)\ndef f(y):\n    {write}\n    return y")
+        f, seen = compile(m.f), []
+        for text in ("np.ones(3)", "np.ones(3)", k, "np.ones(3)"):
+            m.k = eval(text, vars(m))  # noqa: S307
+            seen += [outcome(f, m.np.ones((2, 3))) for _ in range(2)]
+        return seen
+
+    same_or_refused(story)
+
+
+def outcome(function: Any, *args: Any) -> Any:
+    """As `caught`, but a refusal is one."""
+    try:
+        return noted(function(*args))
+    except TracingError:
+        raise
+    except Exception as error:
+        return [type(error).__name__, str(error).splitlines()[0]]
+
+
+AXES = "1", "True", "np.int8(3)", "np.float64(1.0)", "np.bool_(True)", "(0,)", "None"
+
+
+@pytest.mark.parametrize("shape", ["()", "(2, 3)"])
+@pytest.mark.parametrize("axis", AXES)
+def test_an_axis_that_is_none_is_an_error(axis: str, shape: str) -> None:
+    # A truth value was counted as an axis, and one of NumPy's numbers was not looked at.
+    def story(compile: Any) -> list[Any]:
+        m = module(f"def f(a): return np.sum(a, axis={axis}), a.max({axis})")
+        f, a = compile(m.f), eval(f"np.ones({shape})", vars(m))  # noqa: S307
+        return [caught(f, a) for _ in range(2)]
+
+    same(story)
