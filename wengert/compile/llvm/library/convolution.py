@@ -27,10 +27,12 @@ from wengert.compile.llvm.library.windows import (
     Image,
     Pair,
     Planes,
+    Seen,
     Working,
     arguments,
     axes,
     defined,
+    has_code,
     images_of,
     interleaved,
     lanes_for,
@@ -101,6 +103,8 @@ def _layer(step: Call, names: str, roles: str) -> Layer | None:
     x, w, y = (known[0][k] for k in order_of)
     places = [known[1][k] for k in order_of]
     sides = axes(given, x.shape[2:], w.shape[2:], y.shape[2:])
+    if not has_code(known[0], known[0][2], sides, MOST_TAPS, MOST_STRIDE):
+        return None
     if bias is None:
         return Layer(x, w, y, *sides, given["groups"], dtype, tuple(places))
     places, stride = [*places, order.index(bias)], step.inputs[bias].strides[0]
@@ -114,26 +118,14 @@ Written = tuple[int, Emit]
 def _native(names: str, roles: str, write: Callable[[Layer], Written], least: int = 1) -> Native:
     """One of the three, for at least so many channels of the result's cotangent."""
 
-    def define(module: Any, step: Call, name: str) -> Any:
+    def describe(step: Call) -> Layer | None:
         layer = _layer(step, names, roles)
-        assert layer is not None
+        return layer if layer is not None and layer.outputs >= least else None
+
+    def define(module: Any, step: Call, name: str, layer: Layer) -> Any:
         return defined(module, step, name, *write(layer))
 
-    def fits(step: Call) -> bool:
-        layer = _layer(step, names, roles)
-        return layer is not None and layer.outputs >= least and _common(layer, roles[2])
-
-    return Native(fits, define)
-
-
-def _common(layer: Layer, result: str) -> bool:
-    """What all three ask for."""
-    out: Image = getattr(layer, result)
-    sizes = (*layer.x.shape, *layer.w.shape, *layer.y.shape)
-    taps = layer.rows.kernel * layer.columns.kernel
-    strides = max(layer.rows.stride, layer.columns.stride)
-    contiguous = out.strides[3] == 1 or out.shape[3] == 1
-    return min(sizes) > 0 and taps <= MOST_TAPS and strides <= MOST_STRIDE and contiguous
+    return Native(describe, define)
 
 
 # ---- the convolution itself ---------------------------------------------------------------------
@@ -162,25 +154,22 @@ def _forward(layer: Layer) -> Written:
     room = Working()
     each = correlation.working(c, how)
     samples = _together(layer, max(planes.elements, each))
-    copied = room.take(samples * planes.elements, layer.dtype)
+    image = Seen.of(planes, layer.x, layer.dtype, registers.bytes, room, samples)
     moved = room.take(samples * each, layer.dtype)
-    apart = planes.elements if planes.copied else layer.x.strides[0]
 
     def emit(builder: Any, addresses: list[Any]) -> None:
         v = Vectors(builder, layer.dtype)
         held = addresses[-1]
-        image = part(builder, held, copied)
-        _clear(v, registers, planes, image, samples)
+        image.clear(v, held)
 
         def group(x: Any, w: Any, y: Any, g: Any) -> None:
-            _copy(v, registers, planes, (x, layer.x), image, samples)
+            x = image.seen(v, x, held)
             bias = None
             if layer.bias is not None:
                 pointer = v.at(addresses[layer.places[3]], (g, layer.outputs * layer.bias))
                 bias = (pointer, layer.bias)
-            from_ = image if planes.copied else x
-            several = (samples, apart, layer.y.strides[0])
-            correlation.emit(v, c, how, (from_, w, y), part(builder, held, moved), bias, several)
+            several = (samples, image.apart, layer.y.strides[0])
+            correlation.emit(v, c, how, (x, w, y), part(builder, held, moved), bias, several)
 
         _samples(v, layer, addresses, group, samples)
 
@@ -198,35 +187,6 @@ def _together(layer: Layer, elements: int) -> int:
 def _divisor(n: int, most: int) -> int:
     """The largest divisor that is not above `most`; 1 at least."""
     return max(d for d in range(1, n + 1) if n % d == 0 and d <= max(1, most))
-
-
-def _clear(v: Vectors, registers: Registers, planes: Planes, image: Any, samples: int) -> None:
-    """Make the borders of the copies of some samples, if they are copied."""
-    if planes.copied:
-        repeat(
-            v.builder,
-            samples,
-            lambda n: planes.clear(v, registers.bytes, v.at(image, (n, planes.elements))),
-        )
-
-
-def _copy(
-    v: Vectors,
-    registers: Registers,
-    planes: Planes,
-    source: tuple[Any, Image],
-    target: Any,
-    samples: int,
-) -> None:
-    """Copy some samples, from the first's address on, if they are to be copied."""
-    pointer, image = source
-
-    def one(n: Any) -> None:
-        from_, to = v.at(pointer, (n, image.strides[0])), v.at(target, (n, planes.elements))
-        planes.copy(v, registers.bytes, from_, image, to)
-
-    if planes.copied:
-        repeat(v.builder, samples, one)
 
 
 def _samples(v: Vectors, layer: Layer, addresses: list[Any], body: Any, step: int = 1) -> None:
@@ -290,16 +250,14 @@ def _input(layer: Layer) -> Written:
     starts = [room.take(size, layer.dtype) for size in sizes]
     needed = list(map(correlation.working, pieces, hows))
     samples = _together(layer, max(planes.elements, *needed)) if single else 1
-    copied = room.take(samples * planes.elements, layer.dtype)
+    image = Seen.of(planes, layer.y, layer.dtype, registers.bytes, room, samples)
     moved = room.take(samples * max(needed), layer.dtype)
-    apart = planes.elements if planes.copied else layer.y.strides[0]
     weight = room.take(math.prod(given.shape) if turned else 0, layer.dtype)
 
     def emit(builder: Any, addresses: list[Any]) -> None:
         v = Vectors(builder, layer.dtype)
         held = addresses[-1]
-        image = part(builder, held, copied)
-        _clear(v, registers, planes, image, samples)
+        image.clear(v, held)
         if turned:
             addresses = list(addresses)
             source = addresses[layer.places[1]]
@@ -307,12 +265,11 @@ def _input(layer: Layer) -> Written:
             _turn(v, registers, (source, given), (target, turned))
 
         def group(x: Any, w: Any, y: Any, _: Any) -> None:
-            _copy(v, registers, planes, (y, layer.y), image, samples)
-            several = (samples, apart, layer.x.strides[0])
-            source = image if planes.copied else y
+            y = image.seen(v, y, held)
+            several = (samples, image.apart, layer.x.strides[0])
             for piece, how, start in zip(pieces, hows, starts, strict=True):
                 target = x if single else part(builder, held, start)
-                pointers, working = (source, w, target), part(builder, held, moved)
+                pointers, working = (y, w, target), part(builder, held, moved)
                 correlation.emit(v, piece, how, pointers, working, None, several)
             if not single:
                 parts = [part(builder, held, start) for start in starts]
@@ -484,44 +441,44 @@ def _weight(layer: Layer) -> Written:
         held = BLOCK // (max(planes.elements, height * width * wide) * size)
         samples = _divisor(layer.samples, min(fitting // height, held))
     room = Working()
-    copied = room.take(samples * planes.elements, layer.dtype)
+    image = Seen.of(planes, layer.x, layer.dtype, registers.bytes, room, samples)
     turned = room.take(samples * rows * width * wide, layer.dtype)
     added = room.take(layer.groups * layer.channels * taps * wide, layer.dtype)
-    emitter = _WeightWriter(layer, registers, planes, sums, wide, rows, samples)
+    emitter = _WeightWriter(layer, image, sums, wide, rows)
 
     def emit(builder: Any, addresses: list[Any]) -> None:
         v = Vectors(builder, layer.dtype)
-        parts = (part(builder, addresses[-1], at) for at in (copied, turned, added))
-        emitter.run(v, addresses, *parts)
+        emitter.run(v, addresses, *(part(builder, addresses[-1], at) for at in (turned, added)))
 
     return room.bytes, emit
 
 
 @dataclass(frozen=True, slots=True)
 class _WeightWriter:
-    """`panel` rows of `samples` samples at a time are turned over, with `wide` channels each."""
+    """`panel` rows of each sample at hand are turned over at a time, with `wide` channels each."""
 
     layer: Layer
-    registers: Registers
-    planes: Planes
+    image: Seen
     sums: _Sums
     wide: int
     panel: int
-    samples: int
+
+    @property
+    def planes(self) -> Planes:
+        return self.image.planes
 
     @property
     def taps(self) -> int:
         return self.layer.rows.kernel * self.layer.columns.kernel
 
-    def run(self, v: Vectors, addresses: list[Any], image: Any, turned: Any, added: Any) -> None:
+    def run(self, v: Vectors, addresses: list[Any], turned: Any, added: Any) -> None:
         layer = self.layer
         columns = layer.groups * layer.channels * self.taps
-        _clear(v, self.registers, self.planes, image, self.samples)
+        self.image.clear(v, addresses[-1])
         v.fill(added, columns * self.wide, v.zero(self.sums.lanes))
 
         def group(x: Any, w: Any, y: Any, g: Any) -> None:
-            _copy(v, self.registers, self.planes, (x, layer.x), image, self.samples)
-            source = image if self.planes.copied else x
+            source = self.image.seen(v, x, addresses[-1])
             target = v.at(added, (g, layer.channels * self.taps * self.wide))
             repeat(
                 v.builder,
@@ -535,7 +492,7 @@ class _WeightWriter:
                 ),
             )
 
-        _samples(v, layer, addresses, group, self.samples)
+        _samples(v, layer, addresses, group, self.image.samples)
         self._finish(v, added, addresses[layer.places[1]])
 
     def _panel(self, v: Vectors, x: Any, y: Any, turned: Any, added: Any) -> None:
@@ -555,7 +512,7 @@ class _WeightWriter:
             for first in range(0, layer.outputs, lanes):
                 repeat(v.builder, count, functools.partial(turn, n, first))
 
-        repeat(v.builder, self.samples, sample)
+        repeat(v.builder, self.image.samples, sample)
         for first, times, channels, tap, taps in _column_tiles(layer, self.sums.columns):
             at = [
                 (c * self.planes.channel + self._tap(k), c * self.taps + k)
@@ -613,14 +570,12 @@ class _WeightWriter:
                 lambda j, totals: pixel(v.at(a, (j, 1)), v.at(b, (j, self.wide)), totals),
             )
 
-        apart = self.planes.elements if self.planes.copied else self.layer.x.strides[0]
-
         def one(n: Any, totals: list[Any]) -> list[Any]:
-            a, b = v.at(x, (n, apart)), v.at(y, (n, self._turned))
+            a, b = v.at(x, (n, self.image.apart)), v.at(y, (n, self._turned))
             return fold(v.builder, self.panel, totals, lambda i, totals: line(a, b, i, totals))
 
         totals = [v.load(place, lanes, lanes) for place in places()]
-        totals = fold(v.builder, self.samples, totals, one)
+        totals = fold(v.builder, self.image.samples, totals, one)
         for place, total in zip(places(), totals, strict=True):
             v.store(total, place, lanes)
 

@@ -18,13 +18,14 @@ from wengert.compile.program.operations import check
 class Native(NamedTuple):
     """How statements of one function become machine code.
 
-    `fits` tells whether a step can; `define(module, step, name)` gives the function, of this name,
-    of the addresses of the step's distinct inputs and its outputs, in order. It returns nothing; or
-    an i32 which is 0, or -1 with a Python exception set.
+    `describe` says all that the code of a step depends on, None where there is no code for it;
+    `define(module, step, name, description)` gives the function, of this name, of the addresses of
+    the step's distinct inputs and its outputs, in order. It returns nothing; or an i32 which is 0,
+    or -1 with a Python exception set.
     """
 
-    fits: Callable[[Call], bool]
-    define: Callable[[Any, Call, str], Any]
+    describe: Callable[[Call], Any]
+    define: Callable[[Any, Call, str, Any], Any]
 
 
 NATIVES: dict[Any, Native] = {}
@@ -51,14 +52,15 @@ def is_native(step: Call) -> bool:
     if step.bodies:
         return True
     native = native_of(step.statement.function)
-    return native is not None and native.fits(step)
+    return native is not None and native.describe(step) is not None
 
 
 def define(module: Any, step: Call) -> Any:
     """The function for a native step, defined in the module; equal steps share one."""
     name = _name_of(step)
+    native = NATIVES[step.statement.function]
     known = module.globals.get(name)
-    return known or NATIVES[step.statement.function].define(module, step, name)
+    return known or native.define(module, step, name, native.describe(step))
 
 
 def _name_of(step: Call) -> str:

@@ -20,16 +20,17 @@ from wengert.compile.llvm.library.windows import (
     Axis,
     Image,
     Planes,
+    Seen,
     Working,
     arguments,
     axes,
     defined,
+    has_code,
     images_of,
     interleaved,
     lanes_for,
     load,
     pair,
-    part,
     store,
 )
 from wengert.compile.llvm.machine.control import along, nest, repeat
@@ -58,95 +59,48 @@ class Pool:
         return self.images[0].shape[:2]
 
 
-def _pool(step: Call, names: str, arrays: str, wide: str) -> Pool | None:
+def _pool(step: Call, names: str, arrays: str, wide: str, kinds: str) -> Pool | None:
     """The pool of a step, or None where there is no code for it. `names` are of what comes before
-    the windows, `arrays` of its arrays, the result last; `wide` is what windows slide over."""
-    given = arguments(step, f"{names} kernel stride padding dilation out")
+    the windows, `arrays` of its arrays, the result last; `wide` is what windows slide over, `kinds`
+    those of the dtypes."""
+    given, dtype = (
+        arguments(step, f"{names} kernel stride padding dilation out"),
+        step.outputs[0].dtype,
+    )
     inputs = arrays.split()
     known = images_of(step, given, inputs[:-1], len(given["kernel"]))
-    if known is None:
+    if known is None or dtype.kind not in kinds or dtype.itemsize not in (4, 8):
         return None
     images, places = known
     sizes = images[inputs.index(wide)].shape[2:]
     sides = axes(given, sizes, pair(given["kernel"], 1), pair(given["out"], 1))
-    return Pool(images, *sides, step.outputs[0].dtype, places)
-
-
-def _common(pool: Pool | None, kinds: str) -> bool:
-    """What all pools ask for."""
-    if pool is None or pool.dtype.kind not in kinds or pool.dtype.itemsize not in (4, 8):
-        return False
-    sizes = [n for image in pool.images for n in image.shape]
-    taps = pool.rows.kernel * pool.columns.kernel
-    strides = max(pool.rows.stride, pool.columns.stride)
-    out = pool.images[-1]
-    contiguous = out.strides[3] == 1 or out.shape[3] == 1
-    return min(sizes) > 0 and taps <= MOST_PLACES and strides <= MOST_STRIDE and contiguous
+    fits = has_code(images, images[-1], sides, MOST_PLACES, MOST_STRIDE)
+    return Pool(images, *sides, dtype, places) if fits else None
 
 
 # ---- images -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Bordered:
-    """One channel with the border that windows reach into, as it lies in memory: rows `row` apart.
+def _seen(pool: Pool, image: Image, register: int, room: Working) -> Seen:
+    """One channel with the border that windows reach into: a copy, whose rows are as long as that,
+    or the image itself where windows stay inside."""
+    sides = pool.rows, pool.columns
+    copied = any(axis.padding > 0 or _extent(axis) > axis.size for axis in sides)
+    rows, columns = (Axis(a.size, 1, 1, a.padding, 1, _extent(a)) for a in sides)
+    row = _extent(columns) if copied else image.strides[2]
+    planes = Planes(rows, columns, 1, _extent(rows) * _extent(columns), row, copied)
+    return Seen.of(planes, image, pool.dtype, register, room)
 
-    Where windows stay inside, that is the image itself.
-    """
 
-    rows: Axis
-    columns: Axis
-    image: Image
-    copied: bool
-
-    @staticmethod
-    def of(pool: Pool, image: Image) -> _Bordered:
-        return _Bordered(
-            pool.rows, pool.columns, image, _reaches(pool.rows) or _reaches(pool.columns)
-        )
-
-    @property
-    def strides(self) -> tuple[int, int]:
-        return (_extent(self.columns), 1) if self.copied else self.image.strides[2:]
-
-    @property
-    def elements(self) -> int:
-        return _extent(self.rows) * _extent(self.columns) if self.copied else 0
-
-    @property
-    def planes(self) -> Planes:
-        """The copy, as windows that move by one pixel see it."""
-        rows, columns = (
-            Axis(axis.size, 1, 1, axis.padding, 1, _extent(axis))
-            for axis in (self.rows, self.columns)
-        )
-        return Planes(rows, columns, 1, self.elements, _extent(self.columns), True)
-
-    def clear(self, v: Vectors, register: int, held: Any, border: Any) -> None:
-        """Make the border of the copy, if there is one."""
-        if self.copied:
-            self.planes.clear(v, register, held, border)
-
-    def seen(self, v: Vectors, register: int, source: Any, held: Any) -> Any:
-        """Where windows read a channel: in the copy, or where it lies."""
-        if self.copied:
-            self.planes.copy(v, register, source, self.image, held)
-        return held if self.copied else source
-
-    def inner(self, v: Vectors, pointer: Any) -> Any:
-        """Where the image begins in the copy."""
-        return v.at(pointer, (self.rows.padding, self.strides[0]), (self.columns.padding, 1))
+def _strides(seen: Seen) -> tuple[int, int]:
+    """Of the rows and columns that windows see."""
+    return seen.planes.row, 1 if seen.planes.copied else seen.image.strides[3]
 
 
 def _extent(axis: Axis) -> int:
     """How long an image is with its border."""
     reach = (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1
     return max(reach, axis.padding + axis.size)
-
-
-def _reaches(axis: Axis) -> bool:
-    """Whether windows reach beyond the image."""
-    return axis.padding > 0 or _extent(axis) > axis.size
 
 
 def _lowest(dtype: np.dtype) -> Any:
@@ -192,30 +146,24 @@ def _places(pool: Pool) -> list[tuple[int, int]]:
 def _reduced(border: Callable[[np.dtype], Any], function: str) -> Native:
     """Each window's numbers combined by a function."""
 
-    def described(step: Call) -> Pool | None:
-        return _pool(step, "x", "x result", "x")
-
-    def define(module: Any, step: Call, name: str) -> Any:
-        pool = described(step)
-        assert pool is not None
-        register = matmul.registers().bytes
+    def define(module: Any, step: Call, name: str, pool: Pool) -> Any:
+        register, room = matmul.registers().bytes, Working()
         lanes = lanes_for(register, pool.dtype, pool.columns.out)
-        x = _Bordered.of(pool, pool.images[0])
-        room = Working()
-        room.take(x.elements, pool.dtype)
+        x = _seen(pool, pool.images[0], register, room)
+        strides = _strides(x)
 
         def emit(builder: Any, addresses: list[Any]) -> None:
             v = Vectors(builder, pool.dtype)
-            x.clear(v, register, addresses[-1], border(pool.dtype))
+            x.clear(v, addresses[-1], border(pool.dtype))
 
             def channel(source: Any, target: Any) -> None:
-                source = x.seen(v, register, source, addresses[-1])
+                source = x.seen(v, source, addresses[-1])
 
                 def windows(i: Any, j: Any, used: int) -> None:
-                    at = _first(v, pool, x.strides, source, (i, j), lanes)
+                    at = _first(v, pool, strides, source, (i, j), lanes)
                     total = None
                     for place in _places(pool):
-                        one = _pixels(v, pool, x.strides, at, place, (lanes, used))
+                        one = _pixels(v, pool, strides, at, place, (lanes, used))
                         total = one if total is None else _apply(v, function, total, one)
                     row = pool.images[1].strides[2]
                     v.store(total, v.at(target, (i, row), (j, lanes)), used)
@@ -226,7 +174,7 @@ def _reduced(border: Callable[[np.dtype], Any], function: str) -> Native:
 
         return defined(module, step, name, room.bytes, emit)
 
-    return Native(lambda step: _common(described(step), "fi"), define)
+    return Native(lambda step: _pool(step, "x", "x result", "x", "fi"), define)
 
 
 def _first(
@@ -261,53 +209,43 @@ def _apply(v: Vectors, function: str, x: Any, y: Any) -> Any:
 def _spread(names: str, arrays: str) -> Native:
     """The windows' numbers g, added to the places of each window, or to its maximum's place."""
 
-    def described(step: Call) -> Pool | None:
-        return _pool(step, names, arrays, "result")
-
-    def define(module: Any, step: Call, name: str) -> Any:
-        pool = described(step)
-        assert pool is not None
+    def define(module: Any, step: Call, name: str, pool: Pool) -> Any:
         spreading = _Spreading(pool, matmul.registers().bytes)
         return defined(module, step, name, spreading.room.bytes, spreading.emit)
 
-    return Native(lambda step: _common(described(step), "f"), define)
+    return Native(lambda step: _pool(step, names, arrays, "result", "f"), define)
 
 
 class _Spreading:
     def __init__(self, pool: Pool, register: int) -> None:
         self.pool, self.register = pool, register
         self.lanes = lanes_for(register, pool.dtype, pool.columns.out)
-        self.result = _Bordered.of(pool, pool.images[-1])
-        self.condition = _Bordered.of(pool, pool.images[1]) if len(pool.images) == 4 else None
+        self.room = Working()
+        self.result = _seen(pool, pool.images[-1], register, self.room)
+        several = len(pool.images) == 4
+        self.condition = _seen(pool, pool.images[1], register, self.room) if several else None
         axes = (pool.rows, pool.columns)
         self.apart = all(a.stride >= (a.kernel - 1) * a.dilation + 1 for a in axes)
-        self.room = Working()
-        self.at_result = self.room.take(self.result.elements, pool.dtype)
-        self.at_condition = self.room.take(
-            self.condition.elements if self.condition else 0, pool.dtype
-        )
 
     def emit(self, builder: Any, addresses: list[Any]) -> None:
         v = Vectors(builder, self.pool.dtype)
-        held = part(builder, addresses[-1], self.at_condition)
+        held = addresses[-1]
         if self.condition:
-            self.condition.clear(v, self.register, held, _lowest(self.pool.dtype))
+            self.condition.clear(v, held, _lowest(self.pool.dtype))
 
         def channel(g: Any, *rest: Any) -> None:
             *read, result = rest
-            target = result
-            if self.result.copied:
-                target = part(builder, addresses[-1], self.at_result)
+            target = self.result.copies(v, held) if self.result.planes.copied else result
             self._clear(v, target)
             if self.condition:
-                read[0] = self.condition.seen(v, self.register, read[0], held)
+                read[0] = self.condition.seen(v, read[0], held)
             _each_window(
                 v,
                 self.pool,
                 self.lanes,
                 lambda i, j, used: self._windows(v, (g, *read, target), (i, j), used),
             )
-            if self.result.copied:
+            if self.result.planes.copied:
                 self._hand_over(v, target, result)
 
         _each_channel(v, self.pool, addresses, channel)
@@ -315,7 +253,7 @@ class _Spreading:
     def _clear(self, v: Vectors, target: Any) -> None:
         """Zeros everywhere: windows add to them, or leave some out."""
         image = self.result.image
-        if self.result.copied:
+        if self.result.planes.copied:
             self.result.planes.clear(v, self.register, target)
             return
         rows, columns = image.shape[2:]
@@ -330,10 +268,11 @@ class _Spreading:
         image = self.result.image
         rows, columns = image.shape[2:]
         lanes = lanes_for(self.register, v.dtype, columns)
-        begin = self.result.inner(v, source)
+        wide = _strides(self.result)[0]
+        begin = v.at(source, (self.pool.rows.padding, wide), (self.pool.columns.padding, 1))
 
         def row(i: Any) -> None:
-            a, b = v.at(begin, (i, self.result.strides[0])), v.at(result, (i, image.strides[2]))
+            a, b = v.at(begin, (i, wide)), v.at(result, (i, image.strides[2]))
             v.copy(a, b, columns, lanes)
 
         repeat(v.builder, rows, row)
@@ -342,7 +281,7 @@ class _Spreading:
         """The windows of a vector: which of their places gets how much."""
         pool, lanes = self.pool, self.lanes
         g, *read, result = arrays
-        target = _first(v, pool, self.result.strides, result, at, lanes)
+        target = _first(v, pool, _strides(self.result), result, at, lanes)
         gs = self._of_windows(v, 0, g, at, used)
         if not self.condition:
             given = [gs] * len(_places(pool))
@@ -351,11 +290,8 @@ class _Spreading:
         width = pool.columns.kernel
         for row in range(pool.rows.kernel):
             shares = given[row * width : (row + 1) * width]
-            self._add_row(v, shares, v.at(target, (row * pool.rows.dilation, self._row)), used)
-
-    @property
-    def _row(self) -> int:
-        return self.result.strides[0]
+            place = v.at(target, (row * pool.rows.dilation, _strides(self.result)[0]))
+            self._add_row(v, shares, place, used)
 
     def _of_windows(self, v: Vectors, which: int, base: Any, at: tuple[Any, Any], used: int) -> Any:
         row, column = self.pool.images[which].strides[2:]
@@ -367,7 +303,7 @@ class _Spreading:
     ) -> list[Any]:
         """`gs` at the first place that holds the maximum, or NaN if that is one; else zero."""
         assert self.condition is not None
-        lanes, strides = self.lanes, self.condition.strides
+        lanes, strides = self.lanes, _strides(self.condition)
         source = _first(v, self.pool, strides, read[0], at, lanes)
         most = Lanes(v.builder, self._of_windows(v, 2, read[1], at, used))
         waiting = most.is_nan().full(1)

@@ -115,10 +115,8 @@ def _flat(x: Layout) -> int | None:
 # ---- defining -----------------------------------------------------------------------------------
 
 
-def define(module: ir.Module, step: Call, name: str) -> ir.Function:
+def define(module: ir.Module, step: Call, name: str, scan: Scan) -> ir.Function:
     """The function of a step, of the addresses of its distinct inputs and its output."""
-    scan = describe(step)
-    assert scan is not None
     order = list(step.inputs)
     values = 2 if scan.combine == "recurrence" else 1
     picks = [*(order.index(v) for v in step.statement.args[:values]), len(order)]
@@ -262,4 +260,4 @@ class _ScanWriter:
         return x
 
 
-NATIVES.update(dict.fromkeys(COMBINED, Native(lambda step: describe(step) is not None, define)))
+NATIVES.update(dict.fromkeys(COMBINED, Native(describe, define)))

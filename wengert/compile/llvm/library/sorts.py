@@ -81,10 +81,10 @@ def _axis(step: Call) -> tuple[int, Layout, Layout] | None:
     return (axis, x, out) if x.shape[axis] < 1 << 31 else None
 
 
-def argsort(module: ir.Module, step: Call, name: str) -> ir.Function:
+def argsort(
+    module: ir.Module, step: Call, name: str, parts: tuple[int, Layout, Layout]
+) -> ir.Function:
     """The function of an argsort."""
-    parts = _axis(step)
-    assert parts is not None
     axis, x, out = parts
     function, b = internal(module, name, I32, [POINTER] * 2, "noinline")
     count = x.shape[axis]
@@ -284,7 +284,10 @@ class _Digits:
 # ---- searchsorted -------------------------------------------------------------------------------
 
 
-def _search(step: Call) -> tuple[Layout, Layout, Layout, str, np.dtype] | None:
+_Parts = tuple[Layout, Layout, Layout, str, np.dtype]
+
+
+def _search(step: Call) -> _Parts | None:
     """The sorted row, what is looked for, where results go, the side, and the dtype to compare."""
     s = step.statement
     given = dict(zip(("side", "sorter"), s.args[2:], strict=False)) | s.kwargs
@@ -304,10 +307,8 @@ def _search(step: Call) -> tuple[Layout, Layout, Layout, str, np.dtype] | None:
     return row, sought, out, side, np.result_type(row.dtype, sought.dtype)
 
 
-def searchsorted(module: ir.Module, step: Call, name: str) -> ir.Function:
+def searchsorted(module: ir.Module, step: Call, name: str, parts: _Parts) -> ir.Function:
     """The function of a searchsorted."""
-    parts = _search(step)
-    assert parts is not None
     row, sought, out, side, dtype = parts
     order = list(step.inputs)
     picks = [order.index(v) for v in step.statement.args[:2]]
@@ -376,5 +377,5 @@ class _Search:
         return before | (x.is_nan() & ~y.is_nan() if left else x.is_nan())
 
 
-NATIVES[np.argsort] = Native(lambda step: _axis(step) is not None, argsort)
-NATIVES[np.searchsorted] = Native(lambda step: _search(step) is not None, searchsorted)
+NATIVES[np.argsort] = Native(_axis, argsort)
+NATIVES[np.searchsorted] = Native(_search, searchsorted)

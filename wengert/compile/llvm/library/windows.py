@@ -7,7 +7,7 @@ windows read neighbouring numbers whatever the stride is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +88,18 @@ def axes(given: dict[str, Any], sizes: Pair, kernel: Pair, out: Pair) -> tuple[A
     dilation = pair(given["dilation"], 1)
     rows, columns = map(Axis, sizes, kernel, stride, padding, dilation, out)
     return rows, columns
+
+
+def has_code(
+    images: Iterable[Image], out: Image, sides: tuple[Axis, Axis], most_taps: int, most_stride: int
+) -> bool:
+    """Whether windows over images are few enough to be written out, and the result's rows lie in
+    one piece."""
+    rows, columns = sides
+    contiguous = out.strides[3] == 1 or out.shape[3] == 1
+    few = rows.kernel * columns.kernel <= most_taps
+    near = max(rows.stride, columns.stride) <= most_stride
+    return all(n > 0 for image in images for n in image.shape) and few and near and contiguous
 
 
 Emit = Callable[[Any, list[Any]], None]
@@ -298,3 +310,61 @@ class Planes:
             )
 
         repeat(v.builder, len(rows), line)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Where windows see an image, some samples at a time: where it lies, or in copies of it, which
+    begin `at` so many bytes of the step's working memory. `register` is a vector's bytes."""
+
+    planes: Planes
+    image: Image
+    dtype: np.dtype
+    register: int
+    at: int
+    samples: int
+
+    @staticmethod
+    def of(
+        planes: Planes,
+        image: Image,
+        dtype: np.dtype,
+        register: int,
+        room: Working,
+        samples: int = 1,
+    ) -> Seen:
+        at = room.take(samples * planes.elements, dtype)
+        return Seen(planes, image, dtype, register, at, samples)
+
+    @property
+    def apart(self) -> int:
+        """How far samples are apart."""
+        return self.planes.elements if self.planes.copied else self.image.strides[0]
+
+    def copies(self, v: Vectors, working: Any) -> Any:
+        """The address of the first copy."""
+        return part(v.builder, working, self.at)
+
+    def clear(self, v: Vectors, working: Any, border: Any = 0) -> None:
+        """Make the borders of the copies, if there are any."""
+        planes, target = self.planes, self.copies(v, working)
+        if planes.copied:
+            place = lambda n: v.at(target, (n, planes.elements))
+            repeat(
+                v.builder,
+                self.samples,
+                lambda n: planes.clear(v, self.register, place(n), border),
+            )
+
+    def seen(self, v: Vectors, source: Any, working: Any) -> Any:
+        """Where windows see the samples from `source` on, which are copied if they have to be."""
+        planes, target = self.planes, self.copies(v, working)
+        if not planes.copied:
+            return source
+
+        def one(n: Any) -> None:
+            from_, to = v.at(source, (n, self.image.strides[0])), v.at(target, (n, planes.elements))
+            planes.copy(v, self.register, from_, self.image, to)
+
+        repeat(v.builder, self.samples, one)
+        return target
