@@ -263,3 +263,20 @@ def statement(function: Function, *args: Any, **kwargs: Any) -> Statement:
     expected = infer(function, args, kwargs)
     assert expected is not None, f"{function.__name__} is outside the vocabulary of programs"
     return Statement(function, args, kwargs, (Value(*expected),))
+
+
+class Calls:
+    """Appends statements to a list, and gives their values; `line` is the user's."""
+
+    def __init__(self, statements: list[Statement]) -> None:
+        self.statements = statements
+        self.line: tuple[Any, int] = (None, 0)
+
+    def __call__(self, function: Function, *args: Any, **kwargs: Any) -> Value:
+        s = statement(function, *args, **kwargs)
+        s.code, s.at = self.line
+        self.statements.append(s)
+        return s.output
+
+    def every(self, truths: Value) -> Value:
+        return self(np.all, truths, axis=tuple(range(len(truths.shape))))

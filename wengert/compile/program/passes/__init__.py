@@ -67,10 +67,9 @@ def clean(program: Program) -> Program:
     loops and branches are programs, too; of those that are equal one is left.
     """
     _cleaned(program)
-    if twins(program):
-        check(program)
-    if unread(program):
-        check(program)
+    for change in (twins, unread):
+        if change(program):
+            check(program)
     return program
 
 
@@ -89,26 +88,9 @@ def finish(program: Program) -> Program:
 
     It comes last, when a program is cut in two: what one part saves for the other stays whole.
     """
-    if unread(program):
-        check(program)
-    if rows_chosen(program):
-        check(program)
-    if products.in_loops(program):
-        _run(program, _walk, dead)
-    if columns(program):
-        _run(program, _walk, dead, _walk, dead)
-    if part_by_part(program):
-        _run(program, dead)
-    if blocks_of_products(program):
-        check(program)
-    if copies(program):
-        check(program)
-    if made_beside(program):
-        check(program)
-    if waits(program):
-        check(program)
-    if checks_first(program):
-        check(program)
+    for change, *steps in _CHANGES:
+        if change(program):
+            _run(program, *steps)
     return program
 
 
@@ -117,7 +99,7 @@ def _run(program: Program, *steps: Callable[[Program], Program]) -> None:
         step(program)
         if DEBUG:
             check_types(program)
-    program.check()
+    check(program)
 
 
 def check(program: Program) -> None:
@@ -126,3 +108,11 @@ def check(program: Program) -> None:
 
 def _walk(program: Program) -> Program:
     return rewrite(program, RULES, key)
+
+
+_CHANGES: tuple[tuple[Callable[[Program], object], ...], ...] = (
+    (unread,), (rows_chosen,), (products.in_loops, _walk, dead),
+    (columns, _walk, dead, _walk, dead), (part_by_part, dead), (blocks_of_products,), (copies,),
+    (made_beside,), (waits,), (checks_first,),
+)  # fmt: skip
+"""What `finish` does, in order, each with what follows where it changed the program."""

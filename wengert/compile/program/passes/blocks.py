@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.arrays.facts import REDUCED_BY
-from wengert.compile.program.infer import statement
+from wengert.compile.program.infer import Calls, statement
 from wengert.compile.program.operations import LAYOUTS, astype, check, full
 from wengert.compile.program.passes.dead import dead
 from wengert.compile.program.passes.picks import picked
@@ -296,7 +296,7 @@ class _Region:
         """The program with the loop, and another one for the rows that are left over."""
         whole, rest = divmod(self.count, self.rows)
         new = [end.begin() for end in self.sums]
-        finals = [s.output for s in new]
+        finals, call = [s.output for s in new], Calls(new)
         parts: dict[Value, list[Value]] = {v: [] for v in self.leaves}
         for start, length, rows in ((0, whole, self.rows), (whole * self.rows, 1, rest)):
             if rows:
@@ -306,18 +306,18 @@ class _Region:
                 finals = list(repeat.outputs[: len(finals)])
                 leaves = zip(self.leaves.items(), repeat.outputs[len(finals) :], strict=True)
                 for (v, axis), piece in leaves:
-                    parts[v].append(in_a_row(new, piece, axis))
+                    parts[v].append(in_a_row(call, piece, axis))
         by = {}
         for end, final in zip(self.sums, finals, strict=True):
             out = end.statement.output
             if final.dtype != out.dtype:
-                new.append(statement(astype, final, out.dtype))
-                final = new[-1].output
+                final = call(astype, final, out.dtype)
             by[out] = final
         for v, pieces in parts.items():
-            if len(pieces) > 1:
-                new.append(statement(np.concatenate, tuple(pieces), axis=self.leaves[v]))
-            by[v] = new[-1].output if len(pieces) > 1 else pieces[0]
+            several = len(pieces) > 1
+            by[v] = (
+                call(np.concatenate, tuple(pieces), axis=self.leaves[v]) if several else pieces[0]
+            )
         return self._with(new, by)
 
     def _with(self, new: list[Statement], by: dict[Value, Value]) -> Program:

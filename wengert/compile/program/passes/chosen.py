@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compile.program.bodies import Choose
-from wengert.compile.program.infer import axes_of
+from wengert.compile.program.infer import Calls, axes_of
 from wengert.compile.program.operations import added, astype, full, take
 from wengert.compile.program.passes.dead import dead
-from wengert.compile.program.passes.zeros import LARGE, Call
+from wengert.compile.program.passes.zeros import LARGE
 from wengert.compile.program.program import Program, Statement, Value
 
 TAKEN, ADDED, TURNED = 8, 16, 32
@@ -64,7 +64,7 @@ def _by_index(
         other = s.args[1 - side]
         if chosen and _pays(chosen, side) and other.dtype == s.output.dtype:
             statements: list[Statement] = []
-            call = Call(statements)
+            call = Calls(statements)
             rows = _turned(other, makers, call) if side else other  # x m = (m' x')'
             finite = call(astype, call.every(call(np.isfinite, rows)), np.int64)
             bodies = [_whole(s, chosen, side, rows), _picked(chosen, side, rows)]
@@ -80,7 +80,7 @@ def _pays(chosen: Chosen, side: int) -> bool:
     return chosen.numbers.size >= fewest
 
 
-def _turned(x: Value, makers: dict[Value, Statement], call: Call) -> Value:
+def _turned(x: Value, makers: dict[Value, Statement], call: Calls) -> Value:
     """The transpose."""
     s = makers.get(x)
     if s is not None and s.function is np.transpose and axes_of(s) == (1, 0):
@@ -143,7 +143,7 @@ def _whole(s: Statement, chosen: Chosen, side: int, rows: Value) -> Program:
         body.input(v.shape, v.dtype, name)
         for v, name in zip((*chosen[:2], rows), "ikx", strict=True)
     )
-    call = Call(body.statements)
+    call = Calls(body.statements)
     matrix = call(astype, call(np.equal, index, numbers), s.args[side].dtype)
     if chosen.turned:
         matrix = call(np.transpose, matrix, (1, 0))
@@ -160,7 +160,7 @@ def _picked(chosen: Chosen, side: int, rows: Value) -> Program:
         body.input(v.shape, v.dtype, name)
         for v, name in zip((chosen.given, rows), "ix", strict=True)
     )
-    call = Call(body.statements)
+    call = Calls(body.statements)
     index = call(astype, call(np.reshape, given, (given.size,)), np.int64)
     size, width = chosen.numbers.size, x.shape[1]
     inside = call(np.logical_and, call(np.greater_equal, index, 0), call(np.less, index, size))

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.facts import REDUCED_BY
-from wengert.compile.program.infer import axes_of, infer
+from wengert.compile.program.infer import Calls, axes_of, infer
 from wengert.compile.program.operations import LAYOUTS, added, full, take, updated, view
 from wengert.compile.program.passes.rewrite import is_elementwise, shortest
 from wengert.compile.program.program import Program, Shape, Statement, Value, mapped
@@ -72,11 +72,11 @@ class _Apart:
         self.columns: dict[Value, Columns] = {}
         self.whole: dict[Value, Value] = {}
         self.statements: list[Statement] = []
-        self.line: tuple[Any, int] = (None, 0)
+        self.call = Calls(self.statements)
 
     def run(self) -> None:
         for s in self.program.statements:
-            self.line = s.code, s.at
+            self.call.line = s.code, s.at
             if self.takes(s):
                 self.columns[s.output] = MEANINGS[_kind(s)](self, s)
             else:
@@ -137,13 +137,6 @@ class _Apart:
         return len(s.output.shape) > 1 or kind == "reduce"
 
     # ---- columns and whole arrays ---------------------------------------------------------------
-
-    def call(self, function: Any, *args: Any, **kwargs: Any) -> Value:
-        expected = infer(function, args, kwargs)
-        assert expected is not None, function
-        s = Statement(function, args, kwargs, (Value(*expected),), *self.line)
-        self.statements.append(s)
-        return s.output
 
     def of(self, value: Any, rank: int) -> Any:
         """The columns of an operand beside others of a rank; a number is itself."""

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wengert.compile.program.infer import statement
+from wengert.compile.program.infer import Calls
 from wengert.compile.program.operations import full, updated, view
+from wengert.compile.program.passes.picks import along, own_axis
 from wengert.compile.program.passes.rewrite import is_elementwise
 from wengert.compile.program.program import Program, Statement, Value
 
@@ -86,7 +87,7 @@ class _Cutter:
         self.by: dict[Value, Value] = {}
         self.met: set[Value] = set()
         self.statements: list[Statement] = []
-        self.line: tuple[Any, int] = (None, 0)
+        self.calls = Calls(self.statements)
 
     def meeting(self) -> set[Value]:
         """The joined arrays that meet others whose parts begin elsewhere, in few statements.
@@ -123,7 +124,7 @@ class _Cutter:
     def run(self) -> None:
         program = self.program
         for s in program.statements:
-            self.line = s.code, s.at
+            self.calls.line = s.code, s.at
             if s.function in (np.concatenate, updated) and s.output in self.met:
                 self.cuts[s.output] = self._joined(s)
             elif self._maps_parts(s):
@@ -237,10 +238,7 @@ class _Cutter:
         s = self.made.get(x)
         if s is not None and s.function is full:
             return self._call(full, (*x.shape[:axis], b - a, *x.shape[axis + 1 :]), *s.args[1:])
-        index = tuple(
-            slice(a, b, 1) if k == axis else slice(0, n, 1) for k, n in enumerate(x.shape)
-        )
-        return self._call(view, x, index)
+        return self._call(view, x, along(x.shape, axis, slice(a, b, 1)))
 
     def _map(self, s: Statement, operands: list[Any]) -> Item:
         """A statement's result for operands in parts."""
@@ -260,8 +258,8 @@ class _Cutter:
         """Of what is broadcast to an array of a rank."""
         if isinstance(x, Cut):
             return self._part(x, axis, a, b)
-        own = axis - rank + len(x.shape) if type(x) is Value else -1
-        return self._viewed(x, own, a, b) if own >= 0 and x.shape[own] != 1 else x
+        own = own_axis(x, axis, rank)
+        return x if own is None else self._viewed(x, own, a, b)
 
     # ---- whole arrays ---------------------------------------------------------------------------
 
@@ -282,11 +280,9 @@ class _Cutter:
         return self._call(np.concatenate, tuple(parts), axis=item.axis)
 
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Value:
-        s = statement(function, *args, **kwargs)
-        s.code, s.at = self.line
-        self.statements.append(s)
-        self.made[s.output] = s
-        return s.output
+        value = self.calls(function, *args, **kwargs)
+        self.made[value] = self.statements[-1]
+        return value
 
 
 def _edges(item: Item, edges: dict[int, set[int]]) -> None:

@@ -15,6 +15,7 @@ import copy
 
 import numpy as np
 
+from wengert.compile.program.infer import Calls
 from wengert.compile.program.operations import check
 from wengert.compile.program.passes.blocks import (
     BLOCK,
@@ -236,7 +237,7 @@ class _Batch:
                 before, repeat = loop.written([], [], 0, self.count // self.together)
                 program.statements += [*before, repeat]
                 for (v, axis), piece in zip(leaves.items(), repeat.outputs, strict=True):
-                    by[v] = in_a_row(program.statements, piece, axis)
+                    by[v] = in_a_row(Calls(program.statements), piece, axis)
         program.substitute(by)
         return dead(program)
 

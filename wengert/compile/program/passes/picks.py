@@ -34,7 +34,7 @@ class Pick:
     length: int
 
     def of(self, x: Value, axis: int) -> Any:
-        index = tuple(self.places if k == axis else slice(0, n, 1) for k, n in enumerate(x.shape))
+        index = along(x.shape, axis, self.places)
         return self.p(take if type(self.places) is Value else view, x, index)
 
     def shape(self, shape: Shape, axis: int) -> Shape:
@@ -43,8 +43,20 @@ class Pick:
 
     def of_operand(self, x: Any, axis: int, rank: int) -> Any:
         """Of what is broadcast to an array of a rank, along an axis of that."""
-        own = axis - rank + len(x.shape) if type(x) is Value else -1
-        return self.of(x, own) if own >= 0 and x.shape[own] != 1 else x
+        own = own_axis(x, axis, rank)
+        return x if own is None else self.of(x, own)
+
+
+def along(shape: Shape, axis: int, entry: Any) -> tuple[Any, ...]:
+    """The index that takes all but along one axis."""
+    return tuple(entry if k == axis else slice(0, n, 1) for k, n in enumerate(shape))
+
+
+def own_axis(x: Any, axis: int, rank: int) -> int | None:
+    """Which of its axes an operand has along an axis of what it is broadcast to, of this rank; None
+    where it is the same all along it."""
+    own = axis - rank + len(x.shape) if type(x) is Value else -1
+    return own if own >= 0 and x.shape[own] != 1 else None
 
 
 @RULES.on(take)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.program.bodies import Repeat
-from wengert.compile.program.infer import statement
+from wengert.compile.program.infer import Calls, statement
 from wengert.compile.program.operations import LAYOUTS, astype, full, view
-from wengert.compile.program.passes.picks import Pick, picked
+from wengert.compile.program.passes.picks import Pick, along, picked
 from wengert.compile.program.program import Program, Shape, Statement, Value, mapped
 
 Rows = tuple[Value, int]
@@ -37,16 +37,15 @@ def is_full(makers: Mapping[Value, Statement], v: Value) -> bool:
     return s is not None and s.function is full
 
 
-def in_a_row(new: list[Statement], blocks: Value, axis: int) -> Value:
+def in_a_row(call: Calls, blocks: Value, axis: int) -> Value:
     """The rows of blocks that were made one after the other, along an axis."""
     rest = [k for k in range(len(blocks.shape)) if k]
     if axis:
-        new.append(statement(np.transpose, blocks, (*rest[:axis], 0, *rest[axis:])))
-        blocks = new[-1].output
+        blocks = call(np.transpose, blocks, (*rest[:axis], 0, *rest[axis:]))
     shape = blocks.shape
-    merged = (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])
-    new.append(statement(np.reshape, blocks, merged))
-    return new[-1].output
+    return call(
+        np.reshape, blocks, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])
+    )
 
 
 class Asked(Pick):
@@ -108,27 +107,21 @@ class Loop(Asked):
         body.inputs = [index, *states, *self.xs.values(), *self.around.values()]
         body.updates = dict(zip(states, news, strict=True))
         body.outputs = [self.known[rows] for rows in self.leaves.items()]
-        before: list[Statement] = []
+        before = Calls([])
         blocks = [self._blocks(before, v, axis, start, length) for v, axis in self.xs]
         repeat = Repeat(body, length, False, len(states), len(blocks))
         rows = [Value((length, *v.shape), v.dtype) for v in body.outputs]
         outputs = (*(Value(v.shape, v.dtype) for v in states), *rows)
         args = (*inits, *blocks, *self.around)
         line = next(s for s in self.needed.values() if s)
-        return before, Statement(repeat, args, {}, outputs, line.code, line.at)
+        return before.statements, Statement(repeat, args, {}, outputs, line.code, line.at)
 
-    def _blocks(
-        self, before: list[Statement], v: Value, axis: int, start: int, length: int
-    ) -> Value:
+    def _blocks(self, call: Calls, v: Value, axis: int, start: int, length: int) -> Value:
         """The blocks of an array's rows, one after the other."""
         stop = start + length * self.length
         if stop - start != v.shape[axis]:
-            index = [slice(0, n, 1) for n in v.shape]
-            index[axis] = slice(start, stop, 1)
-            before.append(statement(view, v, tuple(index)))
-            v = before[-1].output
-        before.append(statement(np.reshape, v, (length, *self.shape(v.shape, axis))))
-        return before[-1].output
+            v = call(view, v, along(v.shape, axis, slice(start, stop, 1)))
+        return call(np.reshape, v, (length, *self.shape(v.shape, axis)))
 
     def _rows(self, v: Value, axis: int, s: Statement | None) -> Value:
         if s is not None:

@@ -22,8 +22,9 @@ import numpy as np
 
 from wengert.arrays.facts import REDUCED_BY
 from wengert.compile.program.bodies import Choose
-from wengert.compile.program.infer import statement
+from wengert.compile.program.infer import Calls
 from wengert.compile.program.operations import LAYOUTS, added, astype, full, updated, view
+from wengert.compile.program.passes.picks import along
 from wengert.compile.program.passes.rewrite import is_elementwise
 from wengert.compile.program.program import Program, Statement, Value, mapped
 
@@ -280,24 +281,10 @@ def _cut_of(s: Statement, operand: int, zeros: Zeros | None) -> Cut | None:
 # ---- the program ---------------------------------------------------------------------------------
 
 
-class Call:
-    """Appends a statement to a list, and gives its value."""
-
-    def __init__(self, statements: list[Statement]) -> None:
-        self.statements = statements
-
-    def __call__(self, function: Any, *args: Any, **kwargs: Any) -> Value:
-        self.statements.append(statement(function, *args, **kwargs))
-        return self.statements[-1].output
-
-    def every(self, truths: Value) -> Value:
-        return self(np.all, truths, axis=tuple(range(len(truths.shape))))
-
-
 def _in_blocks(program: Program, s: Statement, cut: Cut) -> list[Statement]:
     """The statements in place of a product: the test, and a choice between two ways to take it."""
     statements: list[Statement] = []
-    call = Call(statements)
+    call = Calls(statements)
     thin, whole = s.args[cut.operand], s.args[1 - cut.operand]
     kept = cut.kept if cut.operand else cut.kept.T
     if len(s.output.shape) == 3:
@@ -314,7 +301,7 @@ def _body(s: Statement, cut: Cut | None) -> Program:
     """A product as a program: in blocks, or whole."""
     body = Program()
     a, b = (body.input(x.shape, x.dtype, name) for x, name in zip(s.args, "ab", strict=True))
-    call = Call(body.statements)
+    call = Calls(body.statements)
     if cut is None:
         body.outputs = [call(np.matmul, a, b)]
         return body
@@ -325,7 +312,7 @@ def _body(s: Statement, cut: Cut | None) -> Program:
 
 
 def _part(
-    s: Statement, operand: int, block: Block, axis: int, call: Call, a: Value, b: Value
+    s: Statement, operand: int, block: Block, axis: int, call: Calls, a: Value, b: Value
 ) -> Value:
     """The part of a product that a block makes, along an axis."""
     if not block.rows.stop:
@@ -334,8 +321,7 @@ def _part(
         return call(full, tuple(shape), 0.0, s.output.dtype)
     parts = []
     for k, x in enumerate((a, b)):
-        index = [slice(0, n, 1) for n in x.shape]
-        index[len(x.shape) - 1 - k] = block.rows
+        index = [*along(x.shape, len(x.shape) - 1 - k, block.rows)]
         if k == operand or (len(x.shape) == 3 and x.shape[0] > 1):
             index[axis] = block.columns
         parts.append(call(view, x, tuple(index)))
