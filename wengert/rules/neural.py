@@ -650,8 +650,7 @@ linear(
         np.broadcast_to(g / count, target.shape), target, None, x_shape, axis
     ),
     name="NllLoss",
-    constants=("target",),
-    axes=("axis",),
+    constants=("target",),  # it reduces all axes: a batch is not one axis further
 )
 
 

@@ -38,12 +38,6 @@ def _mse_slope(level: Level, scale: Any, x: Any, target_: Any) -> Any:
     return (x - target_) * (2 / math.prod(x.shape) * scale)
 
 
-@means(neural.mean_picked)
-def _mean_picked(level: Level, *args: Any) -> Any:
-    """Over all of an example's elements: it is not enough to count the axis one further."""
-    return neural.mean_picked.body(*args)  # type: ignore[attr-defined]
-
-
 # ---- convolution ----------------------------------------------------------------------------
 
 
