@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import copyreg
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -312,6 +312,17 @@ def attributes_of(x: Any) -> dict[str, Any]:
     slots: list[str] = copyreg._slotnames(type(x))  # type: ignore[attr-defined]
     state = {name: getattr(x, name) for name in slots if hasattr(x, name)} | vars(x)
     return {k: v for k, v in state.items() if not (k.startswith("_") and hasattr(Tensor, k))}
+
+
+def clear_gradients(tensors: Iterable[Tensor], set_to_none: bool) -> None:
+    """Forget the gradients of tensors, or set them to 0."""
+    for x in tensors:
+        if set_to_none:
+            x._grad = None
+        elif x._grad is not None:
+            if x._grad._node is not None:
+                x._grad = x._grad.detach()
+            x._grad.zero_()
 
 
 def give(x: Any, attributes: dict[str, Any]) -> Any:

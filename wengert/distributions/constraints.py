@@ -223,26 +223,27 @@ class _Symmetric(Constraint):
         if value.shape[-2] != value.shape[-1]:
             return square.check(value)
         scale = value.abs().amax((-2, -1), keepdim=True)
-        return ((value - value.mT).abs() <= 1e-5 * scale).flatten(-2).all(-1)
+        equal = ((value - value.mT).abs() <= 1e-5 * scale).flatten(-2).all(-1)
+        return self._has_signs(equal, value)
+
+    def _has_signs(self, symmetric: Tensor, value: Tensor) -> Tensor:
+        """Whether it is symmetric, and its eigenvalues have the signs that are asked for."""
+        return symmetric
 
 
 class _PositiveSemidefinite(_Symmetric):
     """Symmetric, without a negative eigenvalue."""
 
-    def check(self, value: Tensor) -> Tensor:
-        if value.shape[-2] != value.shape[-1]:
-            return square.check(value)
+    def _has_signs(self, symmetric: Tensor, value: Tensor) -> Tensor:
         values = eigvalsh(value)
-        return super().check(value) & (values[..., 0] >= -1e-5 * values.abs().amax(-1))
+        return symmetric & (values[..., 0] >= -1e-5 * values.abs().amax(-1))
 
 
 class _PositiveDefinite(_Symmetric):
     """Symmetric, with positive eigenvalues only."""
 
-    def check(self, value: Tensor) -> Tensor:
-        if value.shape[-2] != value.shape[-1]:
-            return square.check(value)
-        return super().check(value) & (cholesky_ex(value).info == 0)
+    def _has_signs(self, symmetric: Tensor, value: Tensor) -> Tensor:
+        return symmetric & (cholesky_ex(value).info == 0)
 
 
 class _Independent(Constraint):

@@ -29,6 +29,7 @@ from wengert.functions.linalg import (
     matrices,
     solve_triangular,
     square,
+    square_system,
     untracked,
 )
 from wengert.rules import linalg as rules
@@ -509,13 +510,7 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     `LU` and `pivots` are what `lu_factor` gives.
     """
     name = "linalg.lu_solve"
-    LU, B = square(LU, name, "LU"), matrices(B, name, "B")
-    alike(name, LU, B)
-    if LU.shape[-1] != B.shape[-2 if left else -1]:
-        raise RuntimeError(
-            f"{name}: Incompatible shapes of A and B for the equation "
-            f"{'AX = B' if left else 'XA = B'} ({list(LU.shape)} and {list(B.shape)})"
-        )
+    LU, B = square_system(LU, B, name, left, "LU")
     batch = broadcast(name, LU, B)
     if not left:
         return _adjoint(lu_solve(LU, pivots, _adjoint(B), adjoint=not adjoint))

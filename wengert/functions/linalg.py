@@ -95,6 +95,20 @@ def alike(name: str, a: Tensor, b: Tensor) -> None:
         )
 
 
+def square_system(
+    A: Any, B: Any, name: str, left: bool, argument: str = "A"
+) -> tuple[Tensor, Tensor]:
+    """The square matrices of A X = B, or of X A = B if not `left`, and the right-hand sides."""
+    A, B = square(A, name, argument), matrices(B, name, "B")
+    alike(name, A, B)
+    if B.shape[-2 if left else -1] != A.shape[-1]:
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation "
+            f"{'AX = B' if left else 'XA = B'} ({list(A.shape)} and {list(B.shape)})"
+        )
+    return A, B
+
+
 def broadcast(name: str, a: Tensor, b: Tensor) -> tuple[int, ...]:
     """The batch dimensions of both."""
     try:
@@ -242,13 +256,7 @@ def solve_triangular(
     infinities or NaN, not an error.
     """
     name = "linalg.solve_triangular"
-    A, B = square(input, name), matrices(B, name, "B")
-    alike(name, A, B)
-    if B.shape[-2 if left else -1] != A.shape[-1]:
-        raise RuntimeError(
-            f"{name}: Incompatible shapes of A and B for the equation "
-            f"{'AX = B' if left else 'XA = B'} ({list(A.shape)} and {list(B.shape)})"
-        )
+    A, B = square_system(input, B, name, left)
     broadcast(name, A, B)
     if left:
         return _solve_triangular(A, B, upper, unitriangular)

@@ -185,10 +185,13 @@ class RemovableHandle:
     __slots__ = ("_hooks", "id")
     _ids: ClassVar[Iterator[int]] = itertools.count()
 
-    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+    def __init__(self, hooks: dict[int, Any], hook: Any, first: bool = False) -> None:
+        """The hook comes last, or `first` in a dictionary that has an order."""
         self.id = next(self._ids)
-        self._hooks = hooks
+        self._hooks: Any = hooks
         hooks[self.id] = hook
+        if first:
+            self._hooks.move_to_end(self.id, last=False)
 
     def remove(self) -> None:
         self._hooks.pop(self.id, None)

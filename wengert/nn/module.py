@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.methods import clear_gradients
 from wengert.functions.creation import check_device
 from wengert.history import modes
 from wengert.history.location import warn
@@ -241,11 +242,9 @@ class Module(StateMethods):
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, args)` before `forward`; what it returns replaces the arguments."""
-        handle = RemovableHandle(self._forward_pre_hooks, hook)
+        handle = RemovableHandle(self._forward_pre_hooks, hook, prepend)
         if with_kwargs:
             self._forward_pre_hooks_with_kwargs[handle.id] = True
-        if prepend:
-            self._forward_pre_hooks.move_to_end(handle.id, last=False)
         return handle
 
     def register_forward_hook(
@@ -257,13 +256,11 @@ class Module(StateMethods):
         always_call: bool = False,
     ) -> RemovableHandle:
         """Call `hook(module, args, output)` after `forward`; a result replaces the output."""
-        handle = RemovableHandle(self._forward_hooks, hook)
+        handle = RemovableHandle(self._forward_hooks, hook, prepend)
         if with_kwargs:
             self._forward_hooks_with_kwargs[handle.id] = True
         if always_call:
             self._always_called[handle.id] = True
-        if prepend:
-            self._forward_hooks.move_to_end(handle.id, last=False)
         return handle
 
     def register_full_backward_hook(
@@ -273,19 +270,13 @@ class Module(StateMethods):
 
         A tuple that it returns replaces `grad_input`.
         """
-        handle = RemovableHandle(self._backward_hooks, hook)
-        if prepend:
-            self._backward_hooks.move_to_end(handle.id, last=False)
-        return handle
+        return RemovableHandle(self._backward_hooks, hook, prepend)
 
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, grad_output)` with the outputs' gradients, which it may replace."""
-        handle = RemovableHandle(self._backward_pre_hooks, hook)
-        if prepend:
-            self._backward_pre_hooks.move_to_end(handle.id, last=False)
-        return handle
+        return RemovableHandle(self._backward_pre_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """The old name; does what `register_full_backward_hook` does."""
@@ -665,13 +656,7 @@ class Module(StateMethods):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the parameters' gradients, or set them to 0."""
-        for parameter in self.parameters():
-            if set_to_none:
-                parameter._grad = None
-            elif parameter._grad is not None:
-                if parameter._grad._node is not None:
-                    parameter._grad = parameter._grad.detach()
-                parameter._grad.zero_()
+        clear_gradients(self.parameters(), set_to_none)
 
     # ---- printing -------------------------------------------------------------------------
 

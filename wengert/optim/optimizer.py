@@ -23,6 +23,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.kind import kind_of, number
+from wengert.autograd.methods import clear_gradients
 from wengert.functions.rows import RowsArray
 from wengert.history import modes
 from wengert.history.location import INTERNAL, here, user_frame, warn
@@ -341,13 +342,7 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget all gradients, or set them to 0."""
         for group in self.param_groups:
-            for p in group["params"]:
-                if set_to_none:
-                    p._grad = None
-                elif p._grad is not None:
-                    if p._grad._node is not None:
-                        p._grad = p._grad.detach()
-                    p._grad.zero_()
+            clear_gradients(group["params"], set_to_none)
 
     def add_param_group(self, param_group: Group) -> None:
         """Add parameters with settings of their own."""
@@ -421,11 +416,7 @@ class Optimizer:
         return self._state_hook("after loading", hook, prepend)
 
     def _state_hook(self, when: str, hook: Any, prepend: bool) -> RemovableHandle:
-        hooks = self._state_hooks[when]
-        handle = RemovableHandle(hooks, hook)
-        if prepend:
-            hooks.move_to_end(handle.id, last=False)
-        return handle
+        return RemovableHandle(self._state_hooks[when], hook, prepend)
 
     def state_dict(self) -> dict[str, Any]:
         """State and settings, parameters replaced by their number."""

@@ -14,6 +14,7 @@ tensor([2., 5.])
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,14 +89,7 @@ def _reduction(name: str, neutral: Any, doc: str) -> Any:
     return called(reduce, name, doc, __name__)
 
 
-def _least(dtype: Any) -> Any:
-    return _lowest(dtype, 1)
-
-
-def _most(dtype: Any) -> Any:
-    return _lowest(dtype, -1)
-
-
+_least, _most = partial(_lowest, sign=1), partial(_lowest, sign=-1)
 sum = _reduction("sum", 0, "The sum of the elements left; 0 of none.")
 prod = _reduction("prod", 1, "The product of the elements left; 1 of none.")
 amax = _reduction(

@@ -229,9 +229,7 @@ def give(item: Any, state: dict[str, Any]) -> Any:
                 "before saving it, or save its state_dict()"
             )
         state = {name: value for name, value in state.items() if name not in HOOKS}
-    for name, value in state.items():
-        object.__setattr__(item, name, value)
-    return item
+    return methods.give(item, state)
 
 
 def function(name: str) -> Any:

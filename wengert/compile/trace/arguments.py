@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import tree
+from wengert.autograd.methods import give
 from wengert.compile.trace.world import watch
 from wengert.errors import TracingError
 from wengert.tensor import Tensor
@@ -127,10 +128,7 @@ def _built(part: Any, items: Iterator[Any]) -> Any:
         return named if kind is dict else kind(named)
     if issubclass(kind, tuple):
         return tuple.__new__(kind, built)
-    item = kind.__new__(kind)
-    for key, value in named.items():
-        object.__setattr__(item, key, value)  # which a frozen one allows too
-    return item
+    return give(kind.__new__(kind), named)
 
 
 # ---- how a call is laid out -------------------------------------------------------------------

@@ -58,24 +58,23 @@ def _same_shape(x: Tensor, result: Tensor, name: str) -> None:
 
 def add_(self: Tensor, other: Any, *tensor: Any, alpha: complex = 1) -> Tensor:
     """x += alpha * other; of old also called as add_(alpha, other)."""
-    if tensor:
-        alpha, (other,) = other, tensor
-    if isinstance(alpha, Tensor):
-        refuse_tracked("alpha", alpha)
-    if alpha != 1 and rounds(self, other):
-        return _added(self, other, alpha=alpha)
-    return write_elementwise(self, np.add, other if alpha == 1 else other * alpha, "add_")
+    return _with_multiple(np.add, _added, "add_", self, (other, *tensor), alpha)
 
 
 def sub_(self: Tensor, other: Any, *tensor: Any, alpha: complex = 1) -> Tensor:
     """x -= alpha * other; of old also called as sub_(alpha, other)."""
-    if tensor:
-        alpha, (other,) = other, tensor
+    return _with_multiple(np.subtract, _subtracted, "sub_", self, (other, *tensor), alpha)
+
+
+def _with_multiple(ufunc: Any, rounded_once: Any, name: str, x: Any, given: Any, alpha: Any) -> Any:
+    if len(given) > 1:
+        alpha, *given = given
+    (other,) = given
     if isinstance(alpha, Tensor):
         refuse_tracked("alpha", alpha)
-    if alpha != 1 and rounds(self, other):
-        return _subtracted(self, other, alpha=alpha)
-    return write_elementwise(self, np.subtract, other if alpha == 1 else other * alpha, "sub_")
+    if alpha != 1 and rounds(x, other):
+        return rounded_once(x, other, alpha=alpha)
+    return write_elementwise(x, ufunc, other if alpha == 1 else other * alpha, name)
 
 
 _added, _subtracted = composed(math.add, "add_"), composed(math.sub, "sub_")

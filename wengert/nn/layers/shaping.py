@@ -156,37 +156,23 @@ class CircularPad3d(_Pad, n=3, mode="circular"):
 # ---- resizing ------------------------------------------------------------------------------
 
 
-class Upsample(Module):
+class Upsample(Applied, function=F.interpolate):
     """The input resized: see `nn.functional.interpolate`."""
 
-    def __init__(
-        self,
-        size: Any = None,
-        scale_factor: Any = None,
-        mode: str = "nearest",
-        align_corners: bool | None = None,
-        recompute_scale_factor: bool | None = None,
-    ) -> None:
-        super().__init__()
-        self.name = type(self).__name__
-        self.size = size
-        if isinstance(scale_factor, tuple):
-            self.scale_factor: Any = tuple(float(f) for f in scale_factor)
-        else:
-            self.scale_factor = float(scale_factor) if scale_factor else None
-        self.mode = mode
-        self.align_corners = align_corners
-        self.recompute_scale_factor = recompute_scale_factor
+    size: Any = None
+    scale_factor: Any = None
+    mode: str = "nearest"
+    align_corners: bool | None = None
+    recompute_scale_factor: bool | None = None
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.interpolate(
-            input,
-            self.size,
-            self.scale_factor,
-            self.mode,
-            self.align_corners,
-            self.recompute_scale_factor,
-        )
+    def _checked(self, settings: dict[str, Any]) -> dict[str, Any]:
+        factor = settings["scale_factor"]
+        if isinstance(factor, tuple):
+            settings["scale_factor"] = tuple(float(f) for f in factor)
+        else:
+            settings["scale_factor"] = float(factor) if factor else None
+        self.name = type(self).__name__
+        return settings
 
     def extra_repr(self) -> str:
         what = (
