@@ -32,7 +32,7 @@ from wengert import autograd as autograd
 from wengert import compile as _compile
 from wengert import explain as _explain
 from wengert import imports as _imports
-from wengert.arrays import heap as _heap
+from wengert.arrays import memory as _memory
 from wengert.autograd import methods as _history
 from wengert.dtypes import bool as bool
 from wengert.dtypes import can_cast as can_cast
@@ -658,7 +658,7 @@ if _TYPE_CHECKING:
     from wengert.transforms.vmap import vmap as vmap
 
 newaxis = None
-_heap.keep_what_is_freed()
+_memory.keep_what_is_freed()
 # log(0) is -inf and 0 / 0 is NaN, in silence as in PyTorch: `detect_anomaly` is for who asks. NumPy
 # tells of them where it was called, which for tensors is here; elsewhere it still does.
 _warnings.filterwarnings("ignore", ".* encountered in ", RuntimeWarning, r"wengert\b")

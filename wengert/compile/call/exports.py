@@ -20,7 +20,7 @@ from wengert.compile.backend import backend
 from wengert.compile.call.specialization import Specialization
 from wengert.compile.plan.outer import Data, Given, Outer, Parameter, Source, failures
 from wengert.compile.plan.plan import Call, Plan, numbered
-from wengert.compile.program.infer import statement
+from wengert.compile.program.infer import Calls
 from wengert.compile.program.operations import astype, check, take
 from wengert.compile.program.passes import clean, finish
 from wengert.compile.program.program import Program, Statement, Value
@@ -71,6 +71,7 @@ class Alone:
         self.name = name
         self.taken = {name}
         self.program = _copy(self.source)
+        self._call = Calls(self.program.statements)
         self.places = {v: p for v, p in captured.places.items() if v in self.source.inputs}
         self.known = {key_of(place): v for v, place in self.places.items()}
         self.fixed: list[str] = []
@@ -149,7 +150,7 @@ class Alone:
         if type(leaf) is Part:
             whole, axes = self._value(leaf.base), leaf.axes()
             if axes is not None:
-                return self._added(statement(np.transpose, whole, axes))
+                return self._call(np.transpose, whole, axes)
             return whole if leaf.lies is None else self._seen(whole, *leaf.lies)
         value = self.known.get(key_of(leaf))
         if value is None:
@@ -163,19 +164,15 @@ class Alone:
         at = np.full(shape, offset, np.int64)
         for axis, (n, step) in enumerate(zip(shape, strides, strict=True)):
             at += (np.arange(n) * step).reshape([-1 if k == axis else 1 for k in range(len(shape))])
-        flat = self._added(statement(np.reshape, whole, (whole.size,)))
-        return self._added(statement(take, flat, (self.program.constant(at),)))
+        flat = self._call(np.reshape, whole, (whole.size,))
+        return self._call(take, flat, (self.program.constant(at),))
 
     def _in(self, dtype: np.dtype | None, value: Value) -> Value:
         if dtype is None or value.dtype == dtype:
             return value
         if value.dtype.kind == "c":
             raise TypeError(f"{self.name} returns complex numbers, and {dtype} cannot hold them")
-        return self._added(statement(astype, value, dtype))
-
-    def _added(self, s: Statement) -> Value:
-        self.program.statements.append(s)
-        return s.output
+        return self._call(astype, value, dtype)
 
     def _write(self, place: Place, value: Value) -> None:
         """Let a place hold a value after each call: it is updated if the function reads it."""

@@ -369,15 +369,6 @@ class Printer:
 # ---- statements with a text of their own ---------------------------------------------------
 
 
-def _written_view(p: Printer, s: Statement) -> str:
-    x, index = s.args
-    return f"{p.operand(x)}[{p.index(index, x.shape)}]"
-
-
-def _written_anew(p: Printer, s: Statement) -> str:
-    return p.operand(s.args[0])
-
-
 def _written_cast(p: Printer, s: Statement) -> str | None:
     x, dtype = s.args[0], p.dtype(s.output.dtype)
     if type(x) is not Value or x.weak:
@@ -416,10 +407,6 @@ def _written_reduction(p: Printer, s: Statement) -> str | None:
     return p.call(p.function(s.function), s.args, kwargs)
 
 
-def _written_transpose(p: Printer, s: Statement) -> str | None:
-    return f"{p.operand(s.args[0])}.T" if axes_of(s) == (1, 0) else None
-
-
 def _written_reshape(p: Printer, s: Statement) -> str | None:
     """x[:, None], if that is all."""
     x, new = s.args[0], list(s.output.shape)
@@ -439,13 +426,14 @@ def _written_reshape(p: Printer, s: Statement) -> str | None:
 
 
 _WRITTEN: dict[Function, Callable[[Printer, Statement], str | None]] = {
-    anew: _written_anew,
-    view: _written_view,
-    take: _written_view,
+    anew: lambda p, s: p.operand(s.args[0]),
+    **dict.fromkeys(
+        (view, take), lambda p, s: f"{p.operand(s.args[0])}[{p.index(s.args[1], s.args[0].shape)}]"
+    ),
     astype: _written_cast,
     full: _written_full,
     number: _written_number,
-    np.transpose: _written_transpose,
+    np.transpose: lambda p, s: f"{p.operand(s.args[0])}.T" if axes_of(s) == (1, 0) else None,
     np.reshape: _written_reshape,
     **dict.fromkeys(REDUCTIONS, _written_reduction),
 }

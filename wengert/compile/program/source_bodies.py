@@ -41,8 +41,7 @@ def _repeat(p: Printer, s: Statement, repeat: Repeat) -> Iterator[str]:
     texts = [p.arg(x) for x in s.args]
     names = [p.name(v, "state" if k < n else "rows") for k, v in enumerate(s.outputs)]
     yield from (f"{a} = {b}" for a, b in zip(names, texts, strict=False) if names.index(a) < n)
-    for a, v in zip(names[n:], s.outputs[n:], strict=True):
-        yield f"{a} = np.empty({v.shape}, {p.dtype(v.dtype)})"
+    yield from _room(p, s, names, n)
     k = p.unique("k")
     given = [k, *names[:n], *(f"{x}[{k}]" for x in texts[n : n + rows]), *texts[n + rows :]]
     targets = [*names[:n], *(f"{x}[{k}]" for x in names[n:])]
@@ -93,7 +92,7 @@ def _until(p: Printer, s: Statement, until: Until) -> Iterator[str]:
 
 
 def _room(p: Printer, s: Statement, names: list[str], first: int) -> Iterator[str]:
-    """Room for the states that are results."""
+    """Room for results that are filled row by row."""
     for name, v in zip(names[first:], s.outputs[first:], strict=True):
         yield f"{name} = np.empty({v.shape}, {p.dtype(v.dtype)})"
 

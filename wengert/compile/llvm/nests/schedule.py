@@ -491,11 +491,15 @@ class _Draft:
             more = sum(loop in on for on in along) * (count - 1)
             alike = loop not in (vector, *counted) and not any(s[loop] for s in strides)
             if alike and count > 1 and not self.ordered and len(self.operations) + more <= MOST:
-                self._cut(loop, count)
-                last = len(self.extents) - 1
-                self.operations = _written_out(self.operations, [last], self.extents, self.row)
-                return True
+                return self._step_by(loop, count)
         return False
+
+    def _step_by(self, loop: int, count: int) -> bool:
+        """Cut a loop into steps of several iterations, which are written out."""
+        self._cut(loop, count)
+        last = len(self.extents) - 1
+        self.operations = _written_out(self.operations, [last], self.extents, self.row)
+        return True
 
     def _sum_side_by_side(self, vector: int, jam: int) -> bool:
         """Cut an outer loop into steps of several iterations, whose sums over a row are made at the
@@ -516,10 +520,7 @@ class _Draft:
             count = next((n for n in (8, 4, 2) if n <= most and self.extents[loop] % n == 0), 1)
             more = sum(loop in on for on in every) * (count - 1)
             if alone < len(sums) and count > 1 and len(self.operations) + more <= MOST:
-                self._cut(loop, count)
-                last = len(self.extents) - 1
-                self.operations = _written_out(self.operations, [last], self.extents, self.row)
-                return True
+                return self._step_by(loop, count)
         return False
 
     def _take_rows_in_pairs(self, vector: int, lanes: int) -> bool:

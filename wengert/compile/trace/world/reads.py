@@ -87,6 +87,15 @@ class LibraryRead:
     line: Any
 
 
+_TOLD: dict[str, tuple[Callable[..., Place], Any]] = {
+    "has": (Presence, ()),
+    "own": (lambda owner, name: Item(vars(owner), name), ()),
+    "length": (lambda owner, _: Length(owner), UNCHANGEABLE),
+    "class": (lambda owner, _: Class(owner), type),
+}
+"""By kind of read, where that is a condition as it stands: the place, and of whose it is none."""
+
+
 class Reads(Iterating):
     """The reads of one trace. `varying` has the places whose values are inputs."""
 
@@ -114,6 +123,11 @@ class Reads(Iterating):
         self.check_acted(read.owner)
         if isinstance(read.owner, Tensor) and read.owner in self.passed.stand_ins:
             return read.value  # the condition is what is told of the tensor that this stands for
+        if read.kind in _TOLD:
+            place, but = _TOLD[read.kind]
+            if not isinstance(read.owner, but):
+                self.conditions.note(Guard(place(read.owner, read.key), read.value))
+            return read.value
         return getattr(self, f"_read_{read.kind}_at")(read.owner, read.key, read.value)
 
     def _read_global_at(self, namespace: dict[str, Any], name: str, value: Any) -> Any:
@@ -270,10 +284,6 @@ class Reads(Iterating):
             self.conditions.note(Guard(Length(owner), len(self.held_before(owner))))
         return Element(owner, range(list.__len__(owner))[key])
 
-    def _read_has_at(self, owner: Any, key: Any, value: Any) -> Any:
-        self.conditions.note(Guard(Presence(owner, key), value))
-        return value
-
     def _read_lacks_at(self, owner: Any, name: str, value: Any) -> Any:
         self.conditions.note(Guard(Named(owner, name), value))
         if id(owner) in self.changed:
@@ -286,15 +296,6 @@ class Reads(Iterating):
         place = Attribute(owner, key) if home is None else Item(home, key)
         self.conditions.note(Guard(place, MISSING, before is MISSING))
         return before
-
-    def _read_own_at(self, owner: Any, name: str, value: Any) -> Any:
-        self.conditions.note(Guard(Item(vars(owner), name), value))
-        return value
-
-    def _read_length_at(self, owner: Any, key: Any, value: Any) -> Any:
-        if not isinstance(owner, UNCHANGEABLE):
-            self.conditions.note(Guard(Length(owner), value))
-        return value
 
     def _read_contents_at(self, owner: Any, key: Any, held: Any) -> Any:
         if not isinstance(owner, UNCHANGEABLE) and TracedArray not in map(type, held):
@@ -311,11 +312,6 @@ class Reads(Iterating):
         if named and name in named:
             return self._seen(Item(named, name), value)
         return self._inside(value)
-
-    def _read_class_at(self, owner: Any, key: Any, value: Any) -> Any:
-        if not isinstance(owner, type):
-            self.conditions.note(Guard(Class(owner), value))
-        return value
 
     def _read_call_at(self, owner: Any, callee: Any, value: Any) -> Any:
         """A library's callable was given an object, and may have read anything of it."""
