@@ -180,13 +180,15 @@ class Extras:
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away, as often as you like."""
+    """What registering a hook returns: `remove()` takes the hook away, as often as you like.
+
+    The hook comes last among the `hooks`, or `first` if they have an order.
+    """
 
     __slots__ = ("_hooks", "id")
     _ids: ClassVar[Iterator[int]] = itertools.count()
 
     def __init__(self, hooks: dict[int, Any], hook: Any, first: bool = False) -> None:
-        """The hook comes last, or `first` in a dictionary that has an order."""
         self.id = next(self._ids)
         self._hooks: Any = hooks
         hooks[self.id] = hook
