@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wengert.compile.trace.observe import Observer
 from wengert.compile.trace.observe.users import is_users_code
+from wengert.history.uncollected import uncollected
 
 
 class Recorder(Observer):
@@ -45,5 +46,6 @@ class Recorder(Observer):
 
 def observe(function, *args, **named):
     observer = Recorder()
-    observer.run(function, *args, **named)
+    with uncollected():  # what the collector calls comes when it will
+        observer.run(function, *args, **named)
     return observer

@@ -288,24 +288,12 @@ def _attributes(state: Any) -> dict[str, Any]:
     return {str(name): value for part in parts for name, value in dict(part or {}).items()}
 
 
-def _uninitialized(requires_grad: bool, device: Any = None, dtype: Any = None) -> Any:
-    return UninitializedParameter(requires_grad, device, dtype)
-
-
 def _layout(name: str) -> str:
     return name.rpartition(".")[2]
 
 
 def _size(values: Any = ()) -> Size:
     return Size(tuple(values))
-
-
-def _ordered(pairs: Any = ()) -> Any:
-    return OrderedDict(pairs)
-
-
-def _counted(counts: Any = ()) -> Any:
-    return Counter(counts)
 
 
 def _with_default(kind: Any = None, pairs: Any = ()) -> Any:
@@ -343,27 +331,19 @@ def _numpy_buffer(data: Any, dtype: np.dtype[Any], shape: Any, order: str, *_: A
     return flat.reshape(shape, order="F" if order == "F" else "C")
 
 
-def _complex(real: float, imag: float) -> complex:
-    return complex(real, imag)
-
-
-def _set(items: Any = ()) -> set[Any]:
-    return set(items)
-
-
 CALLS: dict[Name, Callable[..., Any]] = {
     **{(kind.__module__, kind.__name__): make for kind, (_, make) in objects.MADE.items()},
     **{("__builtin__", kind.__name__): make for kind, (_, make) in objects.MADE.items()},
     ("__builtin__", "xrange"): range,
-    ("collections", "OrderedDict"): _ordered,
-    ("collections", "Counter"): _counted,
+    ("collections", "OrderedDict"): OrderedDict,
+    ("collections", "Counter"): Counter,
     ("collections", "defaultdict"): _with_default,
     ("torch._utils", "_rebuild_tensor"): _tensor,
     ("torch._utils", "_rebuild_tensor_v2"): _tensor,
     ("torch._utils", "_rebuild_tensor_v3"): _tensor_of_dtype,
     ("torch._utils", "_rebuild_parameter"): _parameter,
     ("torch._utils", "_rebuild_parameter_with_state"): _parameter_of_state,
-    ("torch.nn.parameter", "UninitializedParameter"): _uninitialized,
+    ("torch.nn.parameter", "UninitializedParameter"): UninitializedParameter,
     ("torch._utils", "_rebuild_sparse_tensor"): objects.sparse,
     ("torch.serialization", "_get_layout"): _layout,
     ("torch._tensor", "_rebuild_from_type"): _of_type,
@@ -377,10 +357,9 @@ CALLS: dict[Name, Callable[..., Any]] = {
     **{(f"numpy.{core}.multiarray", "_reconstruct"): _numpy_array for core in ("core", "_core")},
     **{(f"numpy.{core}.numeric", "_frombuffer"): _numpy_buffer for core in ("core", "_core")},
     **{(module, "bytearray"): _bytearray for module in ("builtins", "__builtin__")},
-    **{(module, "complex"): _complex for module in ("builtins", "__builtin__")},
-    **{(module, "set"): _set for module in ("builtins", "__builtin__")},
+    **{(m, kind.__name__): kind for m in ("builtins", "__builtin__") for kind in (complex, set)},
 }
-"""Names that mean functions of this file, whatever the file says them to be."""
+"""Names that mean these functions, whatever the file says them to be."""
 
 _NAMED = {
     *((module, name) for module in ("builtins", "__builtin__") for name in objects.FACTORIES),

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 from wengert.compile.program.bodies import bodies
 from wengert.compile.program.infer import check_types
@@ -110,7 +111,7 @@ def _walk(program: Program) -> Program:
     return rewrite(program, RULES, key)
 
 
-_CHANGES: tuple[tuple[Callable[[Program], object], ...], ...] = (
+_CHANGES: tuple[tuple[Callable[[Program], Any], ...], ...] = (
     (unread,), (rows_chosen,), (products.in_loops, _walk, dead),
     (columns, _walk, dead, _walk, dead), (part_by_part, dead), (blocks_of_products,), (copies,),
     (made_beside,), (waits,), (checks_first,),

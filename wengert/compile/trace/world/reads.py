@@ -87,9 +87,13 @@ class LibraryRead:
     line: Any
 
 
+def _in_dictionary(owner: Any, name: str) -> Item:
+    return Item(vars(owner), name)
+
+
 _TOLD: dict[str, tuple[Callable[..., Place], Any]] = {
     "has": (Presence, ()),
-    "own": (lambda owner, name: Item(vars(owner), name), ()),
+    "own": (_in_dictionary, ()),
     "length": (lambda owner, _: Length(owner), UNCHANGEABLE),
     "class": (lambda owner, _: Class(owner), type),
 }
