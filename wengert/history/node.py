@@ -188,9 +188,9 @@ class RemovableHandle:
     __slots__ = ("_hooks", "id")
     _ids: ClassVar[Iterator[int]] = itertools.count()
 
-    def __init__(self, hooks: dict[int, Any], hook: Any, first: bool = False) -> None:
+    def __init__(self, hooks: Any, hook: Any, first: bool = False) -> None:
         self.id = next(self._ids)
-        self._hooks: Any = hooks
+        self._hooks = hooks
         hooks[self.id] = hook
         if first:
             self._hooks.move_to_end(self.id, last=False)
