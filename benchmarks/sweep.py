@@ -6,6 +6,7 @@ NumPy's own calls are timed which the operation consists of (`bare.py`): where t
 twice PyTorch's time, NumPy is the limit, and the line says so.
 """
 
+import itertools
 import math
 import re
 import statistics
@@ -22,11 +23,12 @@ from benchmarks.timing import Case
 
 PEERS = ("wengert", "PyTorch")
 LEGEND = (
-    "Both run eagerly, on one thread, in float32. Beside them, the calls of NumPy alone that an "
-    "operation is written in."
+    "Both run eagerly, on one thread, in float32, and in complex128 what both take of "
+    "that. Beside them, the calls of NumPy alone that an operation is written in."
 )
 LIMIT = 2
 """So many times PyTorch's time is to be the most, but where NumPy's own calls take that."""
+DTYPES = "float32", "complex128"
 SIDES = {"small": 10, "middle": 100, "large": 316}
 """Of square matrices; other arrays are of about as many numbers."""
 
@@ -192,7 +194,14 @@ def leaves(n: int) -> dict[str, tuple[int, ...]]:
     }  # fmt: skip
 
 
-def constants(torch, n: int) -> dict:
+def in_dtype(array, dtype: str):
+    """Floats in this dtype; complex ones have others of them as imaginary parts."""
+    if array.dtype != np.float32 or dtype == "float32":
+        return array
+    return (array + 1j * np.roll(array, 1)).astype(dtype)
+
+
+def constants(torch, n: int, dtype: str) -> dict:
     """What is not: the same numbers for both peers."""
     images = leaves(n)["images"]
     arrays = {
@@ -204,8 +213,10 @@ def constants(torch, n: int) -> dict:
         "pixels": choices(8, images[0], *images[2:]), "spoken": 1 + choices(n - 1, 4, 5),
         "words": choices(1000, n), "THREE": np.arange(3),
     }  # fmt: skip
-    tensors = {name: torch.tensor(array) for name, array in arrays.items()}
-    return tensors | {"torch": torch, "f": torch.nn.functional, "ARRAY": numbers(n, n)}
+    arrays |= {"ARRAY": numbers(n, n)}
+    arrays = {name: in_dtype(array, dtype) for name, array in arrays.items()}
+    tensors = {name: torch.tensor(array) for name, array in arrays.items() if name != "ARRAY"}
+    return tensors | {"torch": torch, "f": torch.nn.functional, "ARRAY": arrays["ARRAY"]}
 
 
 def programs(table: str) -> list[str]:
@@ -220,21 +231,19 @@ def programs(table: str) -> list[str]:
 Made = tuple[Callable[[], object], list]
 
 
-def made(torch, program: str, n: int, differentiate: bool, compare: bool) -> Made:
+def made(torch, program: str, n: int, differentiate: bool, compare: bool, dtype: str) -> Made:
     """One program as a function without arguments, whose result is the program's, or the gradients
     of its leaves; and its tensors.
     """
     words = set(re.findall(r"\w+", program))
     named = {name: shape for name, shape in leaves(n).items() if name in words}
-    names = constants(torch, n)
+    names = constants(torch, n, dtype)
     function = eval(f"lambda {', '.join(named)}: {program}", names)  # noqa: S307
     given = [names[name] for name in words & names.keys() if name not in ("torch", "f", "ARRAY")]
     tensors = [
-        torch.tensor(
-            np.roll(numbers(*shape), place), requires_grad=True
-        )  # no two of them are equal
+        torch.tensor(in_dtype(np.roll(numbers(*shape), place), dtype), requires_grad=True)
         for place, shape in enumerate(named.values())
-    ]
+    ]  # no two of them are equal
     if not differentiate:
         run = lambda: function(*tensors) if compare else (function(*tensors), None)[1]
         return run, [*tensors, *given]
@@ -254,14 +263,26 @@ def bare(*described) -> Callable[[], object]:
     return calls(*made(*described))
 
 
+def takes(torch, program: str, differentiate: bool, dtype: str) -> bool:
+    """Whether a program is one of this dtype as well, and a library has it: asked of it itself."""
+    if dtype == "float32":
+        return True
+    try:
+        run, tensors = made(torch, program, SIDES["small"], differentiate, True, dtype)
+        run()
+    except (RuntimeError, TypeError, ValueError, NotImplementedError):
+        return False
+    return any(str(x.dtype).endswith(dtype) for x in tensors)
+
+
 def cases(modules) -> Iterator[Case]:
-    for size, n in SIDES.items():
-        for kind, table in TABLES.items():
-            for way in ("forward", "both")[: 1 if kind in ("constants", "random") else 2]:
-                for program in programs(table):
-                    asked = program, n, way == "both", kind != "random"
+    for dtype, (size, n), (kind, table) in itertools.product(DTYPES, SIDES.items(), TABLES.items()):
+        for way in ("forward", "both")[: 1 if kind in ("constants", "random") else 2]:
+            for program in programs(table):
+                asked = program, n, way == "both", kind != "random", dtype
+                if all(takes(m, program, way == "both", dtype) for m in modules.values()):
                     yield Case(
-                        f"{kind}, {size}, {way}",
+                        ", ".join((kind, size, way) + (dtype,) * (dtype != DTYPES[0])),
                         program,
                         {p: partial(work, module, *asked) for p, module in modules.items()},
                         yardsticks={

@@ -118,7 +118,7 @@ def _numbers(result):
     if isinstance(result, tuple):
         return np.concatenate([_numbers(item).reshape(-1) for item in result])
     if hasattr(result, "detach"):  # a tensor of wengert or PyTorch
-        return np.asarray(result.detach().numpy())
+        return np.asarray(getattr(result.detach(), "resolve_conj", result.detach)().numpy())
     return np.asarray(getattr(result, "_value", result))  # autograd and JAX box arrays
 
 
