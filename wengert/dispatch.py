@@ -174,7 +174,8 @@ def require(holds: Any, error: Function, *args: Any) -> None:
 
     >>> require(np.array([1, 2]) > 0, ValueError, "not positive")
     """
-    if not (all_true(holds) if type(holds) is ndarray else np.all(holds)):
+    kind = type(holds)
+    if not (holds if kind is bool else all_true(holds) if kind is ndarray else np.all(holds)):
         raise error(*args)
 
 

@@ -18,7 +18,7 @@ from wengert.rules.rule import Rule
 def _recorder(function: Any, name: str, transpose: Any, *names: str, view: bool = False) -> Any:
     """A rule's recorder. It is not in the table, whose rules are about arrays without levels."""
     rule = Rule(function, name, "linear", ("x", *names), {}, {"x": transpose}, {}, view=view)
-    recorder = record._recorders[function] = record._unwritten(rule)
+    recorder = record.RECORDERS[function] = record._unwritten(rule)
     COMPOSED[function] = recorder
     return recorder
 

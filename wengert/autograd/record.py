@@ -35,7 +35,7 @@ from wengert.rules.quick import QUICK
 from wengert.rules.rule import RULES, Rule
 from wengert.rules.shapes import astype
 
-_recorders: dict[Function, Recorder] = {}
+RECORDERS: dict[Function, Recorder] = {}
 
 
 def recorder(function: Function) -> Recorder:
@@ -44,7 +44,7 @@ def recorder(function: Function) -> Recorder:
     Its text is written when it is first called, so that importing stays quick. What it records is
     its `rule`.
     """
-    record = _recorders.get(function)
+    record = RECORDERS.get(function)
     if record is None:
         rule = RULES.get(function)
         if rule is None:
@@ -54,7 +54,7 @@ def recorder(function: Function) -> Recorder:
                 "x.detach().numpy() if no derivative is wanted."
             )
         record = of_list(rule, node_name(rule)) if rule.sequence else _unwritten(rule)
-        _recorders[function] = record
+        RECORDERS[function] = record
         vars(record)["rule"] = rule
     return record
 

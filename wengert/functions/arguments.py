@@ -82,7 +82,7 @@ def of_tensors(
         names, (glance, check) = signature(function)[0][:count], checked_settings(function)
         renames = numpys_names(function) if takes_out or takes_names else {}
         tensors, lone, least = slice(count or 2), count == 1, 1 if count == 1 else 2
-        seconds = () if alike or count > 2 else Tensor if count else (Tensor, *NUMBERS)
+        seconds = () if count > 2 else Tensor if count else (Tensor, *NUMBERS)
 
         @functools.wraps(function)
         def checked(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -96,6 +96,7 @@ def of_tensors(
                     and out is None
                     and isinstance(args[0], Tensor)
                     and (lone or isinstance(args[1], seconds))
+                    and not (alike and args[0]._array.dtype is not args[1]._array.dtype)
                 ):  # the commonest calls take the fewest steps
                     if kwargs:
                         check(args, kwargs)

@@ -303,10 +303,11 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Tensor:
     n = input._array.shape[axis]
     if type(places) is np.ndarray:
         named = np.zeros(n, bool)
-        named[places.reshape(-1)] = True
+        named[places] = True
     else:
         named = (np.arange(n)[:, None] == np.reshape(places, (1, -1))).any(1)
-    mask = np.reshape(named, [-1 if d == axis else 1 for d in range(input.ndim)])
+    behind = input._array.ndim - axis - 1
+    mask = np.reshape(named, (n, *(1,) * behind)) if behind else named
     return _where(constant(mask), value_for(value, input), input)
 
 

@@ -62,7 +62,7 @@ def _first(x: Any, axis: int, k: int, descending: bool) -> Any:
     n = x.shape[axis]
     if type(x) is not np.ndarray:
         return np.take(_order(x, axis, descending), np.arange(k), axis)
-    if 0 < k <= _FIRST and 2 * k <= n and _in_loops(x):
+    if 0 < k <= _FIRST and 2 * k <= n and loopable(x):
         order = np.empty([k if d == axis else size for d, size in enumerate(x.shape)], np.int64)
         first_of_lines(*as_lines(axis, x, order), -1.0 if descending else 1.0)
         return order
@@ -75,11 +75,6 @@ def _first(x: Any, axis: int, k: int, descending: bool) -> Any:
 
 
 _FIRST = 16
-
-
-def _in_loops(x: Any) -> bool:
-    """Whether loops find places: fewer numbers Python would go through at first."""
-    return loopable(x) and x.size >= 1 << 10
 
 
 _DIVIDED = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int32), np.dtype(np.int64))
@@ -173,7 +168,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> result
         )
     if not input.ndim:
         order = np.zeros((), np.int64)
-    elif k > _FIRST and _in_loops(input._array):
+    elif k > _FIRST and loopable(input._array):
         order = _of_rank(input._array, axis, k - 1)
     else:
         order = np.take(_first(input._array, axis, k, False), [k - 1], axis)
@@ -235,7 +230,7 @@ def _middle_number(x: Any, ignore_nan: bool) -> Any:
 
 def _middle(x: Any, axis: int, ignore_nan: bool) -> Any:
     """Where along `axis` the median stands."""
-    if _in_loops(x):
+    if loopable(x):
         return _of_rank(x, axis, -2 if ignore_nan else -1)
     order = _order(x, axis, False)
     n = x.shape[axis]
@@ -393,7 +388,10 @@ def searchsorted(
         sequence = np.take_along_axis(sequence, order, -1)
     place: Any = side or ("right" if right else "left")
     if sequence.ndim == 1:
-        places = np.searchsorted(sequence, values, place)
+        if type(sequence) is type(values) is np.ndarray:
+            places = sequence.searchsorted(values, place)
+        else:
+            places = np.searchsorted(sequence, values, place)
     elif not values.size or not sequence.size:
         places = np.zeros(values.shape, np.int64)
     elif not (known(sequence) and known(values)):

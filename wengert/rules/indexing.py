@@ -69,7 +69,11 @@ def _keep_true(x, mask, out):
 def places_of(mask: Any) -> Any:
     """np.argwhere(mask)."""
     if type(mask) is not np.ndarray or mask.ndim != 2 or mask.size < _MANY:
-        return np.argwhere(mask)
+        return (
+            np.array(mask.nonzero()).T
+            if type(mask) is np.ndarray and mask.ndim
+            else np.argwhere(mask)
+        )
     out = np.empty((np.count_nonzero(mask), 2), np.int64)
     _note_true(mask, out)
     return out
@@ -189,7 +193,7 @@ linear(slices, add_at, view=True, name="Slice")
 @primitive
 def put(x: Any, index: Any, value: Any) -> Any:
     """A copy of `x` with `x[index] = value`."""
-    out = np.copy(x)
+    out = x.copy(order="K") if type(x) is np.ndarray else np.copy(x)
     try:
         if _is_mask(index) and _fits_mask(out, index, value):
             _fill_true(out.reshape(-1), index.reshape(-1), value)

@@ -96,13 +96,19 @@ def _mean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
 def _max(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     if reducible(a, axis, ENOUGH):
         return _each_max(a, axis, keepdims)
-    return np.maximum.reduce(a, axis=axis, keepdims=keepdims)
+    return _reduced(np.maximum, a, axis, keepdims)
 
 
 def _min(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     if reducible(a, axis, ENOUGH):
         return _each_min(a, axis, keepdims)
-    return np.minimum.reduce(a, axis=axis, keepdims=keepdims)
+    return _reduced(np.minimum, a, axis, keepdims)
+
+
+def _reduced(function: Any, a: Any, axis: Any, keepdims: Any) -> Any:
+    if axis is None and not keepdims:
+        return function.reduce(a, None, None, np.empty((), a.dtype))
+    return function.reduce(a, axis=axis, keepdims=keepdims)
 
 
 def _matmul(a: Any, b: Any) -> Any:
