@@ -302,6 +302,30 @@ def test_a_rank_that_dies_before_mpi_starts_is_not_waited_for_for_ever():
     assert "init_process_group" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("before", "then"),
+    [
+        ("", "dist.init_process_group('mpi', timeout=3)"),
+        ("dist.init_process_group('mpi', timeout=3)", "dist.new_group([0, 1])"),
+        ("dist.init_process_group('mpi', timeout=3)", "dist.all_reduce(wg.ones(3))"),
+    ],
+    ids=["all", "some", "memory"],
+)
+def test_a_rank_that_stops_while_a_group_begins_is_not_waited_for_for_ever(before, then):
+    # A rank was killed there once, and MPI did not notice for half a minute; it waits in C.
+    text = (
+        "import os, time, wengert as wg\n"
+        "from wengert import distributed as dist\n"
+        "from wengert.distributed import mpi\n"
+        f"{before}\n"
+        "if os.environ['OMPI_COMM_WORLD_RANK'] == '1': mpi.shared = lambda *_: time.sleep(100)\n"
+        f"{then}\n"
+    )
+    done = ranks(2, "-c", text)
+    assert done.returncode
+    assert "Timeout (0:00:03)!" in done.stdout
+
+
 def test_a_killed_rank_ends_the_others():
     done = program(3, "if rank == 1: os.kill(os.getpid(), signal.SIGKILL)\ndist.barrier()\n")
     assert done.returncode != 0

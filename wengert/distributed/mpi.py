@@ -394,19 +394,23 @@ class Mpi(Transport):
         self.broken: str | None = None
         self.error: type[DistBackendError] = DistBackendError
         try:
-            self.control = comm.Dup()  # what compares is not mixed up with what is compared
-            near = comm.Split_type(MPI.COMM_TYPE_SHARED)
-            try:
-                self.board = self._board(near)
-            except MPI.Exception:
-                revoked(MPI, near)  # others may wait for this rank
-                raise
-            weakref.finalize(self, self.board.leave, os.getpid())  # or when the program ends
-            self.all_near = near.size == self.size
-            near.Free()
+            with _ending_after(timeout):
+                self._begin()
         except MPI.Exception as error:
             revoked(MPI, comm)
             raise self.failed(lambda: "the beginning of a group", error) from error
+
+    def _begin(self) -> None:
+        self.control = self.comm.Dup()  # what compares is not mixed up with what is compared
+        near = self.comm.Split_type(self.MPI.COMM_TYPE_SHARED)
+        try:
+            self.board = self._board(near)
+        except self.MPI.Exception:
+            revoked(self.MPI, near)  # others may wait for this rank
+            raise
+        weakref.finalize(self, self.board.leave, os.getpid())  # or when the program ends
+        self.all_near = near.size == self.size
+        near.Free()
 
     @classmethod
     def joined(cls, init_method: Any, rank: int, size: int, timeout: float, comm: Any) -> Mpi:
@@ -429,7 +433,9 @@ class Mpi(Transport):
                     "for all ranks to come"
                 )
             time.sleep(PAUSE)
-        self = cls(MPI, comm.Dup(), timeout)
+        with _ending_after(timeout):
+            comm = comm.Dup()
+        self = cls(MPI, comm, timeout)
         if self.size > 1:
             _end_all_with_an_error(MPI)
         return self
@@ -449,8 +455,13 @@ class Mpi(Transport):
         """Memory in which blocks are combined, if there is some."""
         if not self._shares:
             return None
-        memory = shared(self.control, Ring.size(self.size))
+        memory = self._memory(Ring.size(self.size))
         return None if memory is None else Ring(memory, self.rank, self.size)
+
+    def _memory(self, size: int, *where: Any) -> Any:
+        """Memory that all ranks share, if there is some."""
+        with _ending_after(self.timeout):
+            return shared(self.control, size, *where)
 
     # ---- transfers ----
 
@@ -500,7 +511,7 @@ class Mpi(Transport):
         self.alike(str(call.card), call.described, self.timeout)
         (count,), dtype = call.block, call.dtype
         slots = Place.slots(count, dtype)
-        memory = shared(self.control, Ring.size(self.size, slots, SLOT), [MEMORY])
+        memory = self._memory(Ring.size(self.size, slots, SLOT), [MEMORY])
         if memory is None:
             return None
         ring = Ring(memory, self.rank, self.size, slots, SLOT)
@@ -615,7 +626,9 @@ class Mpi(Transport):
         if self.number not in ranks:
             return None
         members = self.comm.Get_group().Incl(list(ranks))
-        return Mpi(self.MPI, self.comm.Create_group(members), timeout, ranks)
+        with _ending_after(timeout):
+            comm = self.comm.Create_group(members)
+        return Mpi(self.MPI, comm, timeout, ranks)
 
     # ---- ranks that are lost ----
 
@@ -637,7 +650,8 @@ class Mpi(Transport):
         while True:
             what = lambda: "the search for the ranks that are left"
             # All have agreed, so that nobody is waited for long. Open MPI 5's Ishrink may crash.
-            comm = self.begun(what, comm.Shrink)
+            with _ending_after(timeout):
+                comm = self.begun(what, comm.Shrink)
             smaller = None
             with contextlib.suppress(RankLostError):  # of another one, in the meantime
                 smaller = Mpi(self.MPI, comm, timeout)
@@ -726,11 +740,11 @@ class Mpi(Transport):
 
 @contextlib.contextmanager
 def _ending_after(timeout: float) -> Iterator[None]:
-    """End this process if MPI does not start in time: it may wait for ever for a rank that died.
+    """End this process if MPI does not return in time: it may wait for ever for a rank that died.
 
-    It waits in C and holds the interpreter, so that nobody can raise an error meanwhile.
+    What begins MPI, or a group, waits in C, so that nobody can raise an error meanwhile.
     """
-    if "mpi4py.MPI" in sys.modules or sys.__stderr__ is None:
+    if sys.__stderr__ is None:
         yield
         return
     faulthandler.dump_traceback_later(timeout, exit=True, file=sys.__stderr__)
