@@ -188,7 +188,7 @@ def all_true(holds: Any) -> bool:
     >>> all_true(np.array([True, False])), all_true(np.array([]))
     (False, True)
     """
-    if holds.size <= _FEW and holds.dtype == bool:
+    if holds.size <= _FEW and holds.dtype.kind == "b":
         return b"\0" not in holds.tobytes()
     return bool(np.count_nonzero(holds) == holds.size)
 

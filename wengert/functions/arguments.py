@@ -24,7 +24,8 @@ from wengert.autograd.out import takes_out as takes_out
 from wengert.autograd.settings import checked_settings, settled
 from wengert.dispatch import Function, signature
 from wengert.functions import creation
-from wengert.tensor import NUMBERS, Size, Tensor, settle, wrap
+from wengert.history import modes
+from wengert.tensor import INFERENCE, NUMBERS, Size, Tensor, settle, wrap
 
 Dim = int | Sequence[int] | None
 
@@ -250,7 +251,10 @@ def _tensor(x: Any, function: Function, place: int) -> Tensor:
 
 def constant(array: Any) -> Tensor:
     """A result outside the graph: indices, counts, truth values."""
-    return creation.finish(array if type(array) is np.ndarray else settle(array))
+    out = wrap(array if type(array) is np.ndarray else settle(array))
+    if modes.special and modes.current().inference:
+        out._origin = INFERENCE
+    return out
 
 
 # ---- dimensions ----------------------------------------------------------------------------
@@ -262,6 +266,8 @@ def one_dim(dim: Any, ndim: int) -> int:
     >>> one_dim(-1, 3)
     2
     """
+    if type(dim) is int and 0 <= dim < ndim:
+        return dim
     dim = operator.index(dim)
     n = ndim or 1  # a zero-dimensional tensor answers to 0 and -1
     if not -n <= dim < n:

@@ -472,7 +472,7 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Tensor:
         each: Any = tuple(constant(i) for i in np.nonzero(np.atleast_1d(input._array)))
         return each
     x = input._array
-    return constant(rules.places_of(x if x.dtype == bool else x != 0))
+    return constant(rules.places_of(x if x.dtype.kind == "b" else x != 0))
 
 
 def argwhere(input: Any) -> Tensor:
@@ -488,7 +488,7 @@ def check_index(
 ) -> tuple[int, Any]:
     """The dimension from the front, and the index as an array: a copy, if a node is to keep it."""
     shape = input._array.shape
-    axis = dim if type(dim) is int and 0 <= dim < len(shape) else one_dim(dim, len(shape))
+    axis = one_dim(dim, len(shape))
     places = index._array if isinstance(index, Tensor) else as_array(array_of(index))
     if places.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): Expected dtype int64 for index, got {places.dtype}")

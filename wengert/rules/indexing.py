@@ -14,7 +14,7 @@ from wengert.rules.rule import general, linear, transposed, unbroadcast
 from wengert.rules.ways import implemented, way
 
 _FEW, _MANY = 1 << 11, 1 << 12
-_WHOLE_NUMBERS = np.dtype(np.int64)
+_WHOLE_NUMBERS = (np.dtype(np.int64),)  # a tuple asks first whether it is the very same
 
 
 @primitive
@@ -167,7 +167,7 @@ def _add_each_slice(g, places, out):
 
 
 def _is_mask(index: Any) -> bool:
-    return isinstance(index, np.ndarray) and index.dtype == bool
+    return isinstance(index, np.ndarray) and index.dtype.kind == "b"
 
 
 transposed(getitem, add_at, "Index", "IndexPut", view=True, constants=("index",))
@@ -543,9 +543,9 @@ def _put_lines(places, g, out):
 
 def _alike_outside(x: Any, indices: Any, shape: Any, axis: int) -> bool:
     """Whether these are plain arrays, and `shape` is that of the indices but along an axis."""
-    if not (type(x) is type(indices) is np.ndarray and indices.dtype == _WHOLE_NUMBERS):
+    if not (type(x) is type(indices) is np.ndarray and indices.dtype in _WHOLE_NUMBERS):
         return False
-    if x.dtype not in EXACT and x.dtype != _WHOLE_NUMBERS:
+    if x.dtype not in EXACT and x.dtype not in _WHOLE_NUMBERS:
         return False
     other, ndim = indices.shape, len(shape)
     if ndim != len(other) or not -ndim <= axis < ndim:

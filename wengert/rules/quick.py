@@ -168,8 +168,15 @@ _ALL = (slice(None),) * 64  # no array has more dimensions
 
 
 def _power(a: Any, b: Any) -> Any:
-    """a ** b, where b is a small whole number by products: NumPy's takes twenty times as long."""
-    if type(b) in (int, float) and a.dtype in EXACT and b in PRODUCTS:
+    """a ** b, where b is a small whole number by products: NumPy's takes twenty times as long.
+
+    Of complex numbers products overflow elsewhere than NumPy's, but for the root.
+    """
+    if (
+        type(b) in (int, float)
+        and (a.dtype in EXACT or (b == 0.5 and a.dtype.kind == "c"))
+        and b in PRODUCTS
+    ):
         return PRODUCTS[b](a)
     return np.power(a, b)
 
@@ -240,7 +247,7 @@ def _chosen_one_by_one(condition: Any, a: Any, b: Any) -> bool:
     """Whether these are many, of which np.where takes a branch for each: a processor mispredicts
     half of those.
     """
-    if type(condition) is not np.ndarray or condition.size < ENOUGH or condition.dtype != bool:
+    if type(condition) is not np.ndarray or condition.size < ENOUGH or condition.dtype.kind != "b":
         return False
     alike = a.shape == condition.shape, b.shape == condition.shape
     return any(alike) and all(y or x.size == 1 for x, y in zip((a, b), alike, strict=True))

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.dispatch import Function, primitive
-from wengert.rules.blocks import ENOUGH, EXACT
+from wengert.rules.blocks import ENOUGH
 from wengert.rules.half import cast, held
 from wengert.rules.indexing import add_at, getitem
 from wengert.rules.loops import as_lines, exact_loops, loopable, loops
@@ -392,7 +392,7 @@ def expand(x: Any, shape: Any) -> Any:
 
 
 def _in_the_open(x: Any) -> bool:
-    if type(x) is not np.ndarray or x.dtype not in EXACT or not (x.size and x.ndim):
+    if type(x) is not np.ndarray or x.dtype.kind not in "biufc" or not (x.size and x.ndim):
         return False
     flags = x.flags
     return flags.c_contiguous and flags.writeable
