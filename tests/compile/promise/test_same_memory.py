@@ -344,3 +344,21 @@ def test_what_numpy_does_not_let_write_is_not_written_in_a_compiled_function() -
         return x + 1
 
     assert caught(wg.compile(f), numbers(1, 2, 3)) == caught(f, numbers(1, 2, 3))
+
+
+def test_two_views_of_memory_outside_are_read_and_none_is_written() -> None:
+    # Masks that are one array, transposed, are buffers of published layers: they were refused.
+    mask = np.triu(np.ones((3, 3)), 1)
+    upper, lower = wg.from_numpy(mask), wg.from_numpy(mask.T)
+    whole = wg.ones(6)
+    part = whole[:3]
+    f = wg.compile(lambda x: (x * upper + 2 * x * lower).sum() + whole.sum() * part.sum())
+    for k in range(3):
+        mask[0, 1] = whole[0] = k
+        x = wg.ones(3, 3)
+        assert f(x).item() == f.function(x).item()
+    assert not f.retraces
+    writers = (lambda x: (part.add_(x), whole.sum())[1], lambda x: (whole.mul_(x), part * x)[1])
+    for g in writers:
+        with pytest.raises(wg.errors.TracingError, match="overlap in memory"):
+            wg.compile(g)(2.0)

@@ -137,7 +137,7 @@ class Specialization:
         supposed = self.captured.supposed
         try:
             with np.errstate(all="ignore"):  # as machine code does
-                supposed.run([self.captured.places[v].read(flat) for v in supposed.inputs])
+                supposed.run([array_at(self.captured.places[v], flat) for v in supposed.inputs])
         except Otherwise as otherwise:
             return str(otherwise)
         return ""

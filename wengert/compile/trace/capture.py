@@ -224,6 +224,7 @@ class Capture:
         with watch.aside():
             self.world.put_back()
             self.world.check_readings()
+        self.outside.check_overlapping()
         captured.joint, gradients = back.joint(pulled)
         captured.refusal = pulled.refusal
         captured.writes += back.writes()

@@ -6,6 +6,7 @@ outside, when it meets them.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -138,7 +139,8 @@ class Inputs:
         """What numbers must be, since they have decided something."""
         self.met: dict[int, tuple[Any, Any, Value]] = {}
         """Plain arrays that met traced ones, by id, with copies of what they held."""
-        self.supposed = Suppositions(makers, self.numbers, self.met)
+        self.outside = functools.partial(_outside, self.places, self.fetched)
+        self.supposed = Suppositions(makers, self.numbers, self.outside, self.met)
         self.kept: ByIdentity[Storage, np.ndarray[Any, Any]] = ByIdentity()
         """State made in the trace, for later calls to go on with."""
         self.begun: list[tuple[Any, Any]] = []
@@ -204,7 +206,12 @@ class Inputs:
 
     def fix(self, x: TracedArray, what: str) -> Any:
         """A number, on condition that those stay as they are that it is computed of."""
-        return self._decided(x.value, lambda: undecided(x, what))
+        noted = len(self.decisive)
+        try:
+            return self._decided(x.value, lambda: undecided(x, what))
+        except TracingError:
+            del self.decisive[noted:]  # whoever can do without goes on
+            raise
 
     def _decided(self, value: Value, fail: Any) -> Any:
         """The number that `value` is, on condition that what it depends on stays as it is."""
@@ -212,8 +219,9 @@ class Inputs:
             return self.program.constants[value]
         if value in self.numbers:
             return self._decisive(value)
-        if self._is_array_outside(value):
-            return self._guarded(value)
+        array = self.outside(value)
+        if array is not None:
+            return self._guarded(value, array)
         maker = self.maker(value)
         if maker is None or getattr(maker.function, "draws", False):
             return fail()
@@ -250,24 +258,15 @@ class Inputs:
         self.decisive.append(Guard(place, told))
         return told
 
-    def _is_array_outside(self, value: Value) -> bool:
-        """Whether this is a plain array from outside, as it is at the call."""
-        place = self.places.get(value)
-        if place is None or isinstance(place, Argument | Cotangent | Gradient):
-            return False
-        return isinstance(self.at_first(place), np.ndarray)
-
-    def _guarded(self, value: Value) -> np.ndarray[Any, Any]:
+    def _guarded(self, value: Value, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """The numbers of an array from outside, on condition that they stay what they are."""
         bits = Bits(self.places[value])
-        array = self.at_first(bits.array)
         self.decisive.append(Guard(bits, bits.tell(array)))
         return array.copy()
 
     def at_first(self, place: Place) -> Any:
         """What was at a place when it was fetched: the function may have put another there."""
-        key = key_of(place)
-        return self.fetched[key] if key in self.fetched else place.read(())
+        return _at_first(self.fetched, place)
 
     def keep(self, array: np.ndarray[Any, Any], mapping: Any, key: Any) -> Storage:
         """What stands for `array`, which a tensor in `mapping[key]` is about to hold."""
@@ -307,6 +306,27 @@ class Inputs:
         """
         inputs = self.program.inputs
         inputs[:] = [v for v in inputs if not isinstance(self.places[v], Cotangent)]
+
+
+def _at_first(fetched: Mapping[Any, Any], place: Place) -> Any:
+    key = key_of(place)
+    return fetched[key] if key in fetched else place.read(())
+
+
+def _outside(
+    places: Mapping[Value, Place], fetched: Mapping[Any, Any], value: Value
+) -> np.ndarray[Any, Any] | None:
+    """What an array from outside holds at the call, or a tensor that needs no gradient: one that
+    does changes with each step.
+    """
+    place = places.get(value)
+    if place is None or isinstance(place, Argument | Cotangent | Gradient):
+        return None
+    x = _at_first(fetched, place)
+    if isinstance(x, Tensor) and watch.is_real(x) and not x.requires_grad:
+        with watch.aside():
+            x = x._array
+    return x if isinstance(x, np.ndarray) else None
 
 
 def equal(a: Any, b: Any) -> bool:

@@ -82,6 +82,8 @@ class Outside:
         self._of_whom: ByIdentity[Any, Tensor] = ByIdentity()
         """Of gradients from outside, the first tensor that had them."""
         self._spans: list[tuple[int, int, TracedArray, Any]] = []
+        self._overlapping: list[tuple[TracedArray, TracedArray, Any]] = []
+        """Those that share memory in part, and the lines where that was met."""
         self._histories: ByIdentity[Tensor, History] = ByIdentity()
         self.recorded: ByIdentity[Tensor, tuple[CodeType, int]] = ByIdentity()
         """Where tensors got another history."""
@@ -109,13 +111,14 @@ class Outside:
     def _add(self, tensor: Tensor, array: Any) -> Found:
         """A traced array in the place of an array from outside, which the program reads."""
         place = self._place(tensor)
-        traced = self._shared(array)
+        traced, overlapping = self._shared(array)
         if traced is None:
             name = self.conditions.names.get(id(tensor), "state")
             value = self.inputs.add(place, array.shape, array.dtype, name)
             traced = TracedArray(self.trace, Storage.given(value, array), ())
             low, high = np.lib.array_utils.byte_bounds(array)
             self._spans.append((low, high, traced, array))
+            self._overlapping += [(traced, other, here()) for other in overlapping]
         history = self.history(tensor)
         tracked = history.begin.node is not None
         entry = Found(place, tensor, array, traced, traced, tracked)
@@ -156,22 +159,29 @@ class Outside:
         passed = self.passed.stand_ins.get(owner)
         return Gradient(Known(owner) if passed is None else passed.place)
 
-    def _shared(self, array: Any) -> TracedArray | None:
-        """What stands for the same memory already."""
+    def _shared(self, array: Any) -> tuple[TracedArray | None, list[TracedArray]]:
+        """What stands for the same memory already, and what for parts of it."""
         low, high = np.lib.array_utils.byte_bounds(array)
+        overlapping = []
         for first, last, traced, other in self._spans:
             if low < last and first < high and array.size:
                 if (low, array.shape, array.strides, array.dtype) == (
                     first, other.shape, other.strides, other.dtype,
                 ):  # fmt: skip
-                    return traced
+                    return traced, []
                 if np.shares_memory(array, other):
-                    raise TracingError(
-                        "two tensors that a compiled function uses overlap in memory (one is a "
-                        f"view of part of the other), at\n  {line_of(*here())}\nTake the view "
-                        "inside the function, or clone() one of them."
-                    )
-        return None
+                    overlapping.append(traced)
+        return None, overlapping
+
+    def check_overlapping(self) -> None:
+        """Of two ways to see the same memory a program has two inputs, so it may write neither."""
+        for one, other, line in self._overlapping:
+            if one.storage.writes or other.storage.writes:
+                raise TracingError(
+                    "a compiled function writes into one of two tensors that overlap in memory "
+                    f"(one is a view of part of the other), at\n  {line_of(*line)}\nTake the view "
+                    "inside the function, or clone() one of them."
+                )
 
     def add_kept(self, tensor: Tensor, array: TracedArray, real: Any) -> None:
         """A tensor that holds state made in the trace, for later calls."""

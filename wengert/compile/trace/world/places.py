@@ -189,7 +189,7 @@ class Bits(_Place):
     words = "the numbers in {0.array}"
 
     def read(self, flat: Any) -> Any:
-        return self.tell(self.array.read(flat))
+        return self.tell(array_at(self.array, flat))
 
     def tell(self, x: Any) -> Any:
         return (x.shape, x.dtype.str, x.tobytes()) if isinstance(x, np.ndarray) else MISSING

@@ -8,7 +8,7 @@ a condition does not hold is another program's, before anything is written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,16 +24,22 @@ TRUTH = Value((), bool)
 
 class Suppositions:
     """The conditions of one trace. `numbers` are the inputs that are numbers, as they are now;
-    `met` are the arrays that somebody outside may have, by id, which are no constants.
+    `outside` tells what else there is that may decide; `met` are the arrays that somebody
+    outside may have, by id, which are no constants.
     """
 
     def __init__(
-        self, makers: Makers, numbers: Mapping[Value, float], met: Mapping[int, tuple[Any, ...]]
+        self,
+        makers: Makers,
+        numbers: Mapping[Value, float],
+        outside: Callable[[Value], Any],
+        met: Mapping[int, tuple[Any, ...]],
     ) -> None:
         self.program = Program()
         self._met = met
         self._makers = makers
         self._numbers = numbers
+        self._outside = outside
         self._own: dict[Value, Value] = {}
         """What the program has of the values of the traced one."""
         self._now: dict[Value, Any] = {}
@@ -41,7 +47,8 @@ class Suppositions:
     def decided(self, value: Value, truth: bool) -> Any:
         """What a number is that is computed now, or only its truth: supposed to be so at each call.
 
-        NotImplemented if it is computed of something else than numbers that are inputs.
+        NotImplemented if it is computed of something else than numbers that are inputs, and what
+        else may decide.
         """
         if value.shape or value in self._numbers:
             return NotImplemented
@@ -64,8 +71,9 @@ class Suppositions:
         """A value of the traced program, computed in this one; LookupError if it cannot be."""
         if value not in self._own:
             constant = self._makers.program.constants.get(value)
-            if value in self._numbers:
-                self._own[value] = self._begin(value)
+            now = self._numbers[value] if value in self._numbers else self._outside(value)
+            if now is not None:
+                self._own[value] = self._begin(value, now)
             elif constant is not None and all(value is not v for *_, v in self._met.values()):
                 self._own[value] = own = self.program.constant(constant)
                 self._now[own] = constant
@@ -79,10 +87,10 @@ class Suppositions:
             raise LookupError
         return s
 
-    def _begin(self, number: Value) -> Value:
-        self.program.inputs.append(number)
-        self._now[number] = self._numbers[number]
-        return number
+    def _begin(self, value: Value, now: Any) -> Value:
+        self.program.inputs.append(value)
+        self._now[value] = now
+        return value
 
     def _append(self, s: Statement) -> Value:
         like = s.output
