@@ -73,7 +73,7 @@ class Roles:
     def __init__(self, program: Program, backend: Backend) -> None:
         self.backend = backend
         self.program = program
-        self.made: dict[Value, Statement] = {v: s for s in program.statements for v in s.outputs}
+        self.made: dict[Value, Statement] = program.makers()
         self.uses = program.users()
         self._known: dict[tuple[str, tuple[np.dtype, ...]], bool] = {}
         self.hits: dict[Statement, Hit] = {}

@@ -108,7 +108,7 @@ class _Run:
     def __init__(self, program: Program, room: int | None, lasting: bool = False) -> None:
         self.room = room
         self.lasting = lasting
-        self.makers = {v: s for s in program.statements for v in s.outputs}
+        self.makers = program.makers()
         # Both look through the bodies of loops: once for each statement, not at each choice.
         self.cost = {
             v: cost for s in program.statements for cost in [operations(s) + 1] for v in s.outputs

@@ -41,7 +41,7 @@ def partition(
     Where the inputs that are `replaced` lie there is something else after the call.
     """
     results = joint.outputs[: len(joint.outputs) - len(gradients)]
-    makers = {v: s for s in joint.statements for v in s.outputs}
+    makers = joint.makers()
     now, then = _acting(joint, cotangents)
     asked = [v for s in now for v in s.inputs]
     first = {*now, *_ancestors([*results, *asked, *joint.updates.values()], makers)}

@@ -192,6 +192,10 @@ class Program:
         """All values that must exist at the end."""
         return [*self.outputs, *self.updates.values()]
 
+    def makers(self) -> dict[Value, Statement]:
+        """The statement that makes each value."""
+        return {value: statement for statement in self.statements for value in statement.outputs}
+
     def users(self) -> dict[Value, list[Statement]]:
         """The statements that read each value."""
         users: dict[Value, list[Statement]] = {}

@@ -347,24 +347,21 @@ class Seen:
 
     def clear(self, v: Vectors, working: Any, border: Any = 0) -> None:
         """Make the borders of the copies, if there are any."""
-        planes, target = self.planes, self.copies(v, working)
-        if planes.copied:
-            place = lambda n: v.at(target, (n, planes.elements))
-            repeat(
-                v.builder,
-                self.samples,
-                lambda n: planes.clear(v, self.register, place(n), border),
-            )
+        if not self.planes.copied:
+            return
+        first, apart = self.copies(v, working), self.apart
+        one = lambda n: self.planes.clear(v, self.register, v.at(first, (n, apart)), border)
+        repeat(v.builder, self.samples, one)
 
     def seen(self, v: Vectors, source: Any, working: Any) -> Any:
         """Where windows see the samples from `source` on, which are copied if they have to be."""
-        planes, target = self.planes, self.copies(v, working)
-        if not planes.copied:
+        if not self.planes.copied:
             return source
+        target = self.copies(v, working)
 
         def one(n: Any) -> None:
-            from_, to = v.at(source, (n, self.image.strides[0])), v.at(target, (n, planes.elements))
-            planes.copy(v, self.register, from_, self.image, to)
+            from_, to = v.at(source, (n, self.image.strides[0])), v.at(target, (n, self.apart))
+            self.planes.copy(v, self.register, from_, self.image, to)
 
         repeat(v.builder, self.samples, one)
         return target

@@ -139,7 +139,7 @@ class _Context:
         self.program, self.large = program, large
         self.ends = ends
         self.number = {s: k for k, s in enumerate(program.statements)}
-        self.made = {v: s for s in program.statements for v in s.outputs}
+        self.made = program.makers()
         self.users = program.users()
 
 

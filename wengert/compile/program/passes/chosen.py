@@ -40,7 +40,7 @@ class Chosen(NamedTuple):
 
 def rows_chosen(program: Program) -> bool:
     """Take such products by the index; whether the program was changed, in place."""
-    makers = {v: s for s in program.statements for v in s.outputs}
+    makers = program.makers()
     new: list[Statement] = []
     for s in program.statements:
         new += _by_index(s, makers, program) or [s]

@@ -22,7 +22,7 @@ SHORT = 64
 
 def copies(program: Program) -> bool:
     """Add such statements; whether the program was changed, in place."""
-    makers = {v: s for s in program.statements for v in s.outputs}
+    makers = program.makers()
     statements: list[Statement] = []
     for s in program.statements:
         given = _given(s, makers)

@@ -25,7 +25,7 @@ def left(
 
     `narrowed` is what is left of a statement, of whose results only some are needed.
     """
-    makers = {v: s for s in program.statements for v in s.outputs}
+    makers = program.makers()
     needed: set[Value] = set(results)
     kept = []
     for s in reversed(program.statements):

@@ -82,7 +82,7 @@ class _Cutter:
         self.program = program
         self.users = program.users()
         self.results = set(program.results)
-        self.made = {v: s for s in program.statements for v in s.outputs}
+        self.made = program.makers()
         self.cuts: dict[Value, Cut] = {}
         self.by: dict[Value, Value] = {}
         self.met: set[Value] = set()

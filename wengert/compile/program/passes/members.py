@@ -63,7 +63,7 @@ class _Batch:
 
     def __init__(self, program: Program, largest: Value) -> None:
         self.program = program
-        self.made = {v: s for s in program.statements for v in s.outputs}
+        self.made = program.makers()
         self.users = program.users()
         self.results = set(program.results)
         self.count = largest.shape[0]

@@ -28,7 +28,7 @@ def rows(program: Program) -> bool:
     """Have loops make such rows; whether the program was changed, in place."""
     alike = _alike(program)
     program.substitute(alike)
-    makers = {v: s for s in program.statements for v in s.outputs}
+    makers = program.makers()
     users, results = program.users(), set(program.results)
     alone = {v for v, readers in users.items() if len(readers) == 1} - results
     changed = False

@@ -108,7 +108,7 @@ class Scope:
         own = [self.index, *self.carries, *self.rows]
         body.statements, varying = self._sorted(own)
         self._make_again(body.statements, own, [*news, *ys])
-        self.made = {v: s for s in body.statements for v in s.outputs}
+        self.made = body.makers()
         around: list[Value] = []
         for v in self._read(body.statements, own, [*news, *ys]):
             if self._is_step(v):
@@ -235,7 +235,7 @@ class Branch(Scope):
         body = Program()
         body.statements, varying = self._sorted([])
         self._make_again(body.statements, [], results)
-        self.made = {v: s for s in body.statements for v in s.outputs}
+        self.made = body.makers()
         given = []
         for v in self._read(body.statements, [], results):
             if self._is_constant(v, body):
@@ -276,7 +276,7 @@ class Loop(Scope):
         body = Program()
         body.statements, varying = self._sorted(self.carries)
         self._make_again(body.statements, self.carries, results)
-        self.made = {v: s for s in body.statements for v in s.outputs}
+        self.made = body.makers()
         read = self._read(body.statements, self.carries, results)
         around = [v for v in read if not self._is_step(v) and not self._is_constant(v, body)]
         body.inputs = [*self.carries, *self.rows, *around]
