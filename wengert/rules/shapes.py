@@ -5,9 +5,9 @@ Functions here that NumPy has under a method only (astype, a copy) are primitive
 
 from __future__ import annotations
 
-import itertools
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -293,15 +293,20 @@ linear(
 
 
 def _slices(x: Any, axis: int) -> tuple[Any, ...]:
+    if type(x) is np.ndarray and x.ndim > 1:  # which goes along its first dimension itself
+        return tuple(np.moveaxis(x, axis, 0) if axis else x)
     before = (slice(None),) * (axis % len(x.shape))
     return tuple(x[(*before, i, ...)] for i in range(x.shape[axis]))
 
 
-def _split_at(g: Any, sizes: list[int], axis: int) -> list[Any]:
+def _split_at(g: Any, sizes: Sequence[int], axis: int) -> list[Any]:
     """Consecutive pieces of g along an axis."""
     before = (slice(None),) * (axis % len(g.shape))
-    stops = itertools.accumulate(sizes)
-    return [g[(*before, slice(stop - n, stop))] for stop, n in zip(stops, sizes, strict=True)]
+    parts, start = [], 0
+    for n in sizes:
+        parts.append(g[(*before, slice(start, start + n))])
+        start += n
+    return parts
 
 
 def _unjoin(g: Any, shapes: list[tuple[int, ...]], axis: int | None) -> list[Any]:
@@ -314,7 +319,7 @@ def _unjoin(g: Any, shapes: list[tuple[int, ...]], axis: int | None) -> list[Any
 @primitive
 def split(x: Any, sizes: tuple[int, ...], axis: int) -> Any:
     """Consecutive pieces of `x` along `axis`, of the given sizes: views."""
-    return tuple(_split_at(x, list(sizes), axis))
+    return tuple(_split_at(x, sizes, axis))
 
 
 @primitive
