@@ -175,8 +175,11 @@ def require(holds: Any, error: Function, *args: Any) -> None:
     >>> require(np.array([1, 2]) > 0, ValueError, "not positive")
     """
     kind = type(holds)
-    if not (holds if kind is bool else all_true(holds) if kind is ndarray else np.all(holds)):
+    if not (holds if kind in _TRUTHS else all_true(holds) if kind is ndarray else np.all(holds)):
         raise error(*args)
+
+
+_TRUTHS = frozenset({bool, np.bool_})
 
 
 def all_true(holds: Any) -> bool:

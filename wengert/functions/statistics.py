@@ -92,7 +92,8 @@ def _quantile(
     require((q._array >= 0) & (q._array <= 1), RuntimeError, wrong)
     function = numpy.nanquantile if ignore_nan else numpy.quantile
     axis = None if dim is None or not input.ndim else one_dim(dim, input._array.ndim)
-    return function(input, q, axis, method=interpolation, keepdims=keepdim)
+    places = q if q.requires_grad else q._array  # whose arithmetic nobody records
+    return function(input, places, axis, method=interpolation, keepdims=keepdim)
 
 
 # ---- counts --------------------------------------------------------------------------------

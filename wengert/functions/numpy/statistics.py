@@ -200,12 +200,18 @@ def _quantiles(a: Any, q: Any, axis: Any, method: str, keepdims: bool, ignore_na
     n = len(a.shape)
     axes = axes_of(axis, n)
     rest = tuple(k for k in range(n) if k not in axes)
-    rows = np.transpose(a, (*rest, *axes))
     outer = tuple(a.shape[k] for k in rest)
-    rows = np.reshape(rows, (*outer, math.prod(a.shape[k] for k in axes)))
+    rows, of_rows = a, axes == (n - 1,)
+    if not of_rows:
+        rows = np.transpose(a, (*rest, *axes)) if rest else a
+        rows = np.reshape(rows, (*outer, math.prod(a.shape[k] for k in axes)))
     if not rows.shape[-1]:
         return np.full(places.shape + outer, math.nan)
     quantiles = _in_rows(np.sort(rows, axis=-1), np.reshape(q, (-1,)), method, ignore_nan)
+    if not places.ndim and of_rows and keepdims:
+        return quantiles
+    if not places.ndim and not keepdims:
+        return np.reshape(quantiles, outer)
     quantiles = np.moveaxis(quantiles, -1, 0)
     if keepdims:
         quantiles = np.reshape(
