@@ -302,6 +302,28 @@ def test_a_rank_that_dies_before_mpi_starts_is_not_waited_for_for_ever():
     assert "init_process_group" in done.stdout
 
 
+@pytest.mark.parametrize("moment", ["comm.Dup", "shared"])
+def test_ranks_that_are_left_when_one_dies_while_all_begin_do_not_end_as_mpi_does(moment):
+    # What ends with an error before the group is there ran MPI's own end, which at times waits for
+    # the dead for ever.
+    text = (
+        "import atexit, os, signal\n"
+        "from wengert import distributed as dist\n"
+        "from wengert.distributed import mpi\n"
+        "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "ask = mpi._answered\n"
+        "dies = lambda MPI, comm, f: die() if f.__name__ == 'Dup' else ask(MPI, comm, f)\n"
+        "if os.environ['OMPI_COMM_WORLD_RANK'] == '1':\n"
+        "    mpi.{} = {}\n"
+        "atexit.register(print, 'as Python does', flush=True)\n"
+        "dist.init_process_group('mpi', timeout=20)\n"
+    ).format(*{"comm.Dup": ("_answered", "dies"), "shared": ("shared", "die")}[moment])
+    done = run(command(2, [sys.executable, "-c", text], elastic=True))
+    assert done.returncode
+    assert "RankLostError: rank 0" in done.stdout
+    assert "as Python does" not in done.stdout
+
+
 @pytest.mark.parametrize(
     ("before", "then"),
     [
@@ -312,7 +334,7 @@ def test_a_rank_that_dies_before_mpi_starts_is_not_waited_for_for_ever():
     ids=["all", "some", "memory"],
 )
 def test_a_rank_that_stops_while_a_group_begins_is_not_waited_for_for_ever(before, then):
-    # A rank was killed there once, and MPI did not notice for half a minute; it waits in C.
+    # MPI waits there in C, where no timeout of ours was looked at.
     text = (
         "import os, time, wengert as wg\n"
         "from wengert import distributed as dist\n"

@@ -424,9 +424,11 @@ class Mpi(Transport):
                 f"but this is to be rank {comm.rank if rank < 0 else rank} of {told}. Start the "
                 f"program by: wengert run --nproc {told} {Path(sys.argv[0]).name or 'script.py'}"
             )
-        request = comm.Ibarrier()
+        if comm.size > 1:
+            _end_all_with_an_error(MPI)
+        request = _answered(MPI, comm, comm.Ibarrier)
         deadline = time.monotonic() + timeout
-        while not _came(MPI, request, comm):
+        while not _answered(MPI, comm, request.Test):
             if time.monotonic() > deadline:
                 raise DistTimeoutError(
                     f"rank {comm.rank} of {comm.size} waited {timeout:g} s in init_process_group "
@@ -434,11 +436,8 @@ class Mpi(Transport):
                 )
             time.sleep(PAUSE)
         with _ending_after(timeout):
-            comm = comm.Dup()
-        self = cls(MPI, comm, timeout)
-        if self.size > 1:
-            _end_all_with_an_error(MPI)
-        return self
+            comm = _answered(MPI, comm, comm.Dup)
+        return cls(MPI, comm, timeout)
 
     def _board(self, near: Any) -> Board:
         memory = shared(near, Board.size(near.size))
@@ -754,9 +753,9 @@ def _ending_after(timeout: float) -> Iterator[None]:
         faulthandler.cancel_dump_traceback_later()
 
 
-def _came(MPI: Any, request: Any, comm: Any) -> bool:
+def _answered(MPI: Any, comm: Any, ask: Callable[[], Any]) -> Any:
     try:
-        return request.Test()
+        return ask()
     except MPI.Exception as error:
         raise error_of(MPI, error)(
             f"rank {comm.rank} of {comm.size}: init_process_group failed: {error}"
