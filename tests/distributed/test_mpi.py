@@ -302,6 +302,30 @@ def test_a_rank_that_dies_before_mpi_starts_is_not_waited_for_for_ever():
     assert "init_process_group" in done.stdout
 
 
+def test_a_rank_that_dies_where_others_begin_to_share_memory_is_a_lost_one():
+    # They were told in MPI's words, which elastic.run does not take for a reason to go on.
+    done = run(
+        command(
+            2,
+            [
+                sys.executable,
+                "-c",
+                "import os, signal, wengert as wg\n"
+                "from wengert import distributed as dist\n"
+                "from wengert.distributed import mpi\n"
+                "dist.init_process_group('mpi', timeout=20)\n"
+                "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+                "if dist.get_rank(): mpi.shared = die\n"
+                "try: dist.all_reduce(wg.ones(3))\n"
+                "except dist.RankLostError as error: print(error, flush=True)\n"
+                "os._exit(0)\n",
+            ],
+            elastic=True,
+        )
+    )
+    assert "rank 0: the beginning of shared memory failed" in done.stdout
+
+
 @pytest.mark.parametrize("moment", ["comm.Dup", "shared"])
 def test_ranks_that_are_left_when_one_dies_while_all_begin_do_not_end_as_mpi_does(moment):
     # What ends with an error before the group is there ran MPI's own end, which at times waits for

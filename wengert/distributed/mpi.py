@@ -460,7 +460,8 @@ class Mpi(Transport):
     def _memory(self, size: int, *where: Any) -> Any:
         """Memory that all ranks share, if there is some."""
         with _ending_after(self.timeout):
-            return shared(self.control, size, *where)
+            what = lambda: "the beginning of shared memory"
+            return self.begun(what, lambda: shared(self.control, size, *where))
 
     # ---- transfers ----
 
@@ -626,7 +627,7 @@ class Mpi(Transport):
             return None
         members = self.comm.Get_group().Incl(list(ranks))
         with _ending_after(timeout):
-            comm = self.comm.Create_group(members)
+            comm = self.begun(what, lambda: self.comm.Create_group(members))
         return Mpi(self.MPI, comm, timeout, ranks)
 
     # ---- ranks that are lost ----
