@@ -302,27 +302,34 @@ def test_a_rank_that_dies_before_mpi_starts_is_not_waited_for_for_ever():
     assert "init_process_group" in done.stdout
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a process's children are not told here")
+@pytest.mark.parametrize("child", ["sleep 1", "sleep 2"])
+def test_a_launcher_that_stays_when_all_have_ended_is_not_waited_for(child, monkeypatch, capfd):
+    # Open MPI's waited for a lock that it held itself, when three processes ended at once.
+    monkeypatch.setattr(launcher, "STAYS", 0.5)
+    stays = child == "sleep 1"
+    text = f"import subprocess, time; subprocess.run({child.split()}); time.sleep({60 * stays})"
+    status = launcher._wait(
+        [sys.executable, "-c", f"{text}; raise SystemExit(3)"], dict(os.environ)
+    )
+    assert status == (1 if stays else 3)
+    assert ("mpirun stays" in capfd.readouterr().err) == stays
+
+
 def test_a_rank_that_dies_where_others_begin_to_share_memory_is_a_lost_one():
     # They were told in MPI's words, which elastic.run does not take for a reason to go on.
-    done = run(
-        command(
-            2,
-            [
-                sys.executable,
-                "-c",
-                "import os, signal, wengert as wg\n"
-                "from wengert import distributed as dist\n"
-                "from wengert.distributed import mpi\n"
-                "dist.init_process_group('mpi', timeout=20)\n"
-                "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
-                "if dist.get_rank(): mpi.shared = die\n"
-                "try: dist.all_reduce(wg.ones(3))\n"
-                "except dist.RankLostError as error: print(error, flush=True)\n"
-                "os._exit(0)\n",
-            ],
-            elastic=True,
-        )
+    text = (
+        "import os, signal, wengert as wg\n"
+        "from wengert import distributed as dist\n"
+        "from wengert.distributed import mpi\n"
+        "dist.init_process_group('mpi', timeout=20)\n"
+        "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "if dist.get_rank(): mpi.shared = die\n"
+        "try: dist.all_reduce(wg.ones(3))\n"
+        "except dist.RankLostError as error: print(error, flush=True)\n"
+        "os._exit(0)\n"
     )
+    done = run(command(2, [sys.executable, "-c", text], elastic=True))
     assert "rank 0: the beginning of shared memory failed" in done.stdout
 
 

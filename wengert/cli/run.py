@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -28,6 +29,8 @@ from wengert.cli.usage import UsageError
 MISSING = (
     'there is no mpirun. pip install "wengert[mpi]" brings one, and mpi4py; a cluster has its own.'
 )
+LOOK, STAYS = 0.25, 10.0
+"""Seconds after which it is looked what a launcher has left, and that it may stay without any."""
 FORWARDED = ("OMP_", "PYTHON", "WENGERT_", "TORCHELASTIC_", "MASTER_", "LD_LIBRARY_PATH", "PATH")
 """How the names of variables begin that processes on other machines get too."""
 
@@ -267,7 +270,7 @@ def _wait(words: list[str], environment: dict[str, str]) -> int:
     """Run a command to its end; when interrupted or told to end, end it too."""
     with _ended_by_error(signal.SIGTERM), subprocess.Popen(words, env=environment) as process:
         try:
-            return process.wait()
+            return _status(process)
         except BaseException:
             process.terminate()  # mpirun ends the processes that it started
             try:
@@ -275,6 +278,36 @@ def _wait(words: list[str], environment: dict[str, str]) -> int:
             except subprocess.TimeoutExpired:
                 process.kill()
             raise
+
+
+def _status(process: subprocess.Popen[bytes]) -> int:
+    """The exit status of a launcher; 1 for one that stays when all that it has started have ended.
+
+    Open MPI's may wait for ever for a lock that it holds itself, when several processes die.
+    """
+    had, since = False, time.monotonic()
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(LOOK)
+        has = _has_children(process.pid)
+        had = had or has
+        if has or not had:
+            since = time.monotonic()
+        elif time.monotonic() - since > STAYS:
+            print("wengert run: mpirun stays, with no processes left; ended", file=sys.stderr)
+            process.kill()
+            process.wait()
+            return 1
+
+
+def _has_children(pid: int) -> bool:
+    """Whether a process has children that run, as Linux says; True where nothing is known."""
+    try:
+        lists = [file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/children")]
+        states = [Path(f"/proc/{child}/stat").read_text() for child in " ".join(lists).split()]
+    except OSError:
+        return True  # one ended just now
+    return not lists or any(state.rpartition(")")[2].split()[0] != "Z" for state in states)
 
 
 @contextlib.contextmanager
