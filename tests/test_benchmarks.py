@@ -36,6 +36,7 @@ from benchmarks import (
     resnet,
     running,
     sparse,
+    sweep,
     train,
 )
 from benchmarks.timing import Case, check_agreement
@@ -356,3 +357,11 @@ def test_operators_and_their_gradients_agree_with_pytorchs():
     modules = {"wengert": wg, "PyTorch": pytest.importorskip("torch")}
     for case in operators.cases(modules):
         check_agreement(case, steps=1)
+
+
+def test_the_sweep_has_rows_of_complex_numbers_where_they_are_taken(monkeypatch):
+    # It had none: what complex numbers alone make slow was seen by no table.
+    monkeypatch.setattr(sweep, "SIDES", {"small": 10})
+    names = {c.name for c in sweep.cases({"wengert": wg}) if c.section.endswith("complex128")}
+    assert {"torch.exp(x)", "x @ y", "x.unfold(0, 3, 1)"} <= names
+    assert names.isdisjoint({"x.sort()[0]", "torch.floor(x)", "index + index"})
