@@ -218,3 +218,20 @@ def test_a_generator_from_outside_is_refused_however_it_was_written() -> None:
         with pytest.raises(TracingError, match="a generator from outside is gone through"):
             f(numbers(1, 2))
         assert next(numbers_outside) in (0.5, 0)
+
+
+@pytest.mark.parametrize("raised", ["ValueError(v)", "Own(v)", "KeyError(v * 2)"])
+def test_an_error_may_hold_what_is_computed(raised: str) -> None:
+    # Its words were asked for, which the trace's own array has not: a refusal took its place.
+    def story(compile: Any) -> list[Any]:
+        m = module(
+            "class Own(Exception): pass\nv = np.array([2.0])\n"
+            f"def f(x):\n    if v > 1: raise {raised}\n    return x * 2"
+        )
+        f, seen = compile(m.f), []
+        for k in (2.0, 2.0, 0.0, 3.0):
+            m.v = m.np.array([k])
+            seen += [caught(f, wg.ones(1)) for _ in range(2)]
+        return seen
+
+    same(story)

@@ -512,3 +512,17 @@ def test_what_is_kept_may_be_replaced_from_outside() -> None:
         return [*seen, *(f(numbers(1, 2)) for _ in range(3))]
 
     same(story)
+
+
+@pytest.mark.parametrize("value", ["x", "2.0", "np.array(2.0)"])
+def test_what_setattr_sets_is_there_for_what_follows(value: str) -> None:
+    # A call as a statement was left to the end of each call, and what was read before was returned.
+    def story(compile: Any) -> list[Any]:
+        m = module(
+            "import types\no = types.SimpleNamespace(n=0, last=None)\ndef f(x):\n"
+            f"    setattr(o, 'last', {value})\n    setattr(o, 'n', o.n + 1)\n    return x, o.n"
+        )
+        f = compile(m.f)
+        return [[noted(f(numbers(1))), noted(m.o.last)] for _ in range(4)]
+
+    same(story)

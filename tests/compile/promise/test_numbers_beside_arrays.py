@@ -86,7 +86,7 @@ def test_ints_are_compared_with_those_that_have_no_sign(a: str, b: str) -> None:
 WRITES = (
     "y[0] = k", "y[:] = k", "y[...] = k", "y[[0, 1]] = k", "y[0, 0] = k", "y += k", "y[1:] *= k", "np.copyto(y, k)", "y.fill(k)",
 )  # fmt: skip
-WRITTEN = "np.ones(0)", "np.ones((1, 1, 1, 3))", "np.ones((2, 1, 3))", "np.ones(2)", "np.ones((1, 2, 3))", "[1.0, 2.0]", "2j", "wg.zeros(0)", "np.ones((2, 0))"  # fmt: skip
+WRITTEN = "np.ones(0)", "np.ones((1, 1, 1, 3))", "np.ones((2, 1, 3))", "np.ones(2)", "np.ones((1, 2, 3))", "[1.0]", "[1.0, 2.0]", "np.ones(1)", "2j", "wg.zeros(0)", "np.ones((2, 0))"  # fmt: skip
 
 
 @pytest.mark.crossed

@@ -529,7 +529,7 @@ class CompiledFunction(_Typed[P, R]):
                 if self._fix_numbers(args, kwargs):
                     continue
                 if type(error) is _Raised:
-                    return f"{type(error.__cause__).__name__}: {error.__cause__}"
+                    return _in_words(error.__cause__)
                 raise
             flat: list[Any] = []
             structure = flatten((args, kwargs), flat)
@@ -667,6 +667,14 @@ CompiledFunction.__call__ = vars(CompiledFunction)["_entry"]  # type: ignore[met
 
 class _Raised(Exception):
     """The function raised while it was traced, which undoes what it had done; see the cause."""
+
+
+def _in_words(error: BaseException | None) -> str:
+    """An error of the function's; it may hold what was computed, which has no words."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except TracingError:
+        return type(error).__name__
 
 
 class _Moment(BaseException):

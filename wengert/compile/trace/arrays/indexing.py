@@ -76,7 +76,10 @@ def setitem(trace: Trace, x: Any, index: Any, value: Any, error: Function = out_
     x, index = _counted_truths(trace, x, index)
     places, basic = index_of(x.trace, x.shape, index, error)
     if basic:
-        return x.look(operations.view, places, _seen(operations.view, x, places)).write(value)
+        shape = _seen(operations.view, x, places)
+        if not shape and is_users() and np.ndim(value) and not _has_dots(index):
+            raise ValueError("setting an array element with a sequence.")
+        return x.look(operations.view, places, shape).write(value)
     v = assigned(x.trace, value, _seen(operations.take, x, places), x.dtype)
     new = x.trace.record(operations.updated, (x.value, places, v), x.shape, x.dtype)
     return x.become(new)

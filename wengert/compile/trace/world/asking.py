@@ -45,6 +45,7 @@ from wengert.compile.trace.world.readings import (
     Made,
     Passing,
     Step,
+    always,
     asks,
     asks_classes,
     collection,
@@ -53,7 +54,9 @@ from wengert.compile.trace.world.readings import (
     goes_by_arguments,
     is_asked,
     is_computed,
+    is_copied,
     is_for_good,
+    is_let_go_of,
     is_of_an_atom,
     is_ours,
     is_seen_whole,
@@ -117,7 +120,7 @@ class Asking(Observer):
     def _trusted(self, callee: Any, args: Any, named: Any) -> Any:
         frame, statement = self.calling, self.is_statement
         known = self.telling or _is_of_a_container(callee, args) or not callable(callee)
-        if frame is None or known:
+        if frame is None or known or any(callee is puts for puts in _SETS.values()):
             return super()._trusted(callee, args, named)
         if _is_cached(callee) and self.is_outside(callee):
             return {}, (), functools.partial(self._from_cache, callee, args, named)
@@ -205,7 +208,7 @@ class Asking(Observer):
             return
         given = *args, *named.values()
         asked = Asked(frame, callee, step, given, self.done(), self.standing())
-        asked.is_copied = any(map(_is_copied, (callee, *given), (step.callee, *step.given())))
+        asked.is_copied = any(map(is_copied, (callee, *given), (step.callee, *step.given())))
         self.asked.append(asked)
 
     def _lasting(self, x: Any) -> Any:
@@ -335,8 +338,10 @@ class Asking(Observer):
             self._tell(self._read_answer, asked, None, back, value)
             self._asked_of_made(asked)
             return value
-        is_new = asked.is_copied or isinstance(asked.callee, type)
-        seen = MISSING if is_new else compared(value, shared)
+        if asked.is_copied or isinstance(asked.callee, type):
+            seen, shared = self._once_more(asked, value)
+        else:
+            seen = compared(value, shared)
         if shared and seen is not MISSING:
             for owner in (_owner(asked.callee), *asked.step.args):
                 self.check_held(owner)
@@ -345,15 +350,35 @@ class Asking(Observer):
             for part in contents(value) if isinstance(value, CONTAINERS) else ():
                 if isinstance(part, type | ModuleType):  # which no call makes
                     self._reach(part, None, _words(asked))
-        if seen is MISSING and not (isinstance(asked.callee, type) and _is_let_go_of(value)):
+        if seen is MISSING and not (isinstance(asked.callee, type) and is_let_go_of(value)):
             for ran in asked.ran:
                 self.on_unobserved(ran)
+        if seen is MISSING and isinstance(value, CONTAINERS) and not self.is_outside(value):
+            if not isinstance(asked.callee, type):
+                self._ask_for_items(asked.step, value)
+            return value
         is_kept = is_asked(value) or is_users_class(type(value)) or isinstance(value, Iterator)
         if not self.is_outside(value) and is_kept:
             self._made(asked.step, value)
         else:
             self._asked_of_made(asked)
         return value
+
+    def _once_more(self, asked: Asked, value: Any) -> tuple[Any, bool]:
+        """What is compared of what is given by an object that is made anew."""
+        computed = isinstance(value, Tensor) and not watch.is_real(value)
+        if type(value) is TracedArray or computed or isinstance(asked.callee, type):
+            return MISSING, False
+        with watch.aside():
+            return always(self._behind_step(asked.step), value)
+
+    def _ask_for_items(self, step: Step, container: Any) -> None:
+        """Of what cannot be compared as a whole each item is asked for."""
+        self._made(step, container)
+        named = hasattr(container, "keys")
+        for key in [*container] if named else range(len(container)):
+            if named or hasattr(container, "__getitem__"):
+                self._decide(operator.getitem, (container, key), container[key])
 
     def _asked_of_made(self, asked: Asked) -> None:
         """What is asked of an object may change it, as `next` does; an attribute does not."""
@@ -596,7 +621,7 @@ class Asking(Observer):
             return False
         try:
             for x in (callee, *args, *named.values()):
-                if _is_copied(x, lasting(x, self.is_outside, _number_or_none)):
+                if is_copied(x, lasting(x, self.is_outside, _number_or_none)):
                     return False
             self._reached_by(around, args, named)
         except Passing:
@@ -743,20 +768,6 @@ _SETS = {
 def _owner(callee: Any) -> Any:
     """The object whose method this is."""
     return getattr(callee, "__self__", None)
-
-
-def _is_let_go_of(x: Any) -> bool:
-    """Whether an object may be made again for a question, and forgotten: no open file."""
-    return not hasattr(type(x), "close")
-
-
-def _is_copied(x: Any, lasts: Any) -> bool:
-    """Whether a function, or an object of the user's, is another one at the next call."""
-    if isinstance(x, (list, tuple)):
-        return any(map(_is_copied, x, lasts))
-    if isinstance(x, dict):
-        return any(map(_is_copied, x.values(), lasts.values()))
-    return x is not lasts and (type(x) is FunctionType or is_users_class(type(x)))
 
 
 def _lasting_or_tensor(x: Any, is_outside: Any) -> Any:

@@ -17,7 +17,7 @@ from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS, static
 from wengert.compile.trace.observe.operators import Decided
 from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.world.asking import Asked, Asking
-from wengert.compile.trace.world.readings import Made, Step, is_asked
+from wengert.compile.trace.world.readings import Made, Step, asks, is_asked
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 
@@ -30,11 +30,29 @@ class Iterating(Asking):
     def _trusted(self, callee: Any, args: Any, named: Any) -> Any:
         if goes_through(callee) and not self.telling:
             args = tuple([x if isinstance(x, CONTAINERS) else self.whole(x) for x in args])
+        if isinstance(callee, type) and issubclass(callee, dict) and not self.telling:
+            args = tuple(map(self._of_items, args))
         return super()._trusted(callee, args, named)
+
+    def _of_items(self, x: Any) -> Any:
+        """What a dictionary is made of, where that is a library's mapping."""
+        if isinstance(x, CONTAINERS) or not hasattr(type(x), "keys") or not self._gives_items(x):
+            return x
+        return {key: self.read_item(x, key) for key in self.whole(x)}
 
     def read_item(self, owner: Any, key: Any) -> Any:
         decided = self._taken(operator.getitem, owner, key)
+        if decided is None and self._gives_items(owner):
+            decided = self._operator(operator.getitem, owner, key)
         return super().read_item(owner, key) if decided is None else decided.result
+
+    def _gives_items(self, owner: Any) -> bool:
+        """Whether a library's code gives an object's items: one that is made, or a class."""
+        if self.telling or self._method(owner, "__getitem__") is not None:
+            return False
+        if isinstance(owner, type):
+            return static(type(owner), "__getitem__") is not None
+        return id(owner) in self.made and asks(owner, "__getitem__")
 
     def read_attribute(self, owner: Any, name: str) -> Any:
         member = static(type(owner), name) if isinstance(owner, np.ndarray) else None

@@ -46,6 +46,7 @@ from wengert.compile.trace.observe.objects import (
     contents,
     held_in,
     name_of,
+    same,
     static,
 )
 from wengert.compile.trace.observe.stubs import code_of
@@ -346,6 +347,17 @@ def compared(answer: Any, shared: bool) -> Any:
     return MISSING if held is None or not is_seen_whole(held) else held
 
 
+def always(steps: tuple[Step, ...], answer: Any) -> tuple[Any, bool]:
+    """What is compared of an answer, if another time it is the same, and whether that is the very
+    object, which others have; else MISSING.
+    """
+    again = Reading(steps, True).answer
+    if same(answer, again):
+        return answer, True
+    held = compared(answer, False)
+    return (held if same(held, compared(again, False)) else MISSING), False
+
+
 def _held(answer: Any) -> Any:
     """What an object holds; of containers of atoms, which are common, a tuple."""
     try:
@@ -398,7 +410,7 @@ def goes_by_arguments(callee: Any, args: tuple[Any, ...]) -> bool:
             name = callee.__module__ if around.__name__.startswith("numpy.") else around.__name__
             return name in _KEEP_NOTHING and callee not in _FROM_FILES and not _asks(args)
         cls = around if isinstance(around, type) else type(around)
-        return cls.__module__ in _KEEP_NOTHING
+        return cls.__module__ in _KEEP_NOTHING and not hasattr(cls, "__get__")
     return is_ours(callee)
 
 
@@ -529,3 +541,17 @@ def package_of(callee: Any) -> str:
         callee = type(callee)
     module = getattr(callee, "__module__", None)
     return module.partition(".")[0] if type(module) is str else ""
+
+
+def is_copied(x: Any, lasts: Any) -> bool:
+    """Whether a function, or an object of the user's, is another one at the next call."""
+    if isinstance(x, (list, tuple)):
+        return any(map(is_copied, x, lasts))
+    if isinstance(x, dict):
+        return any(map(is_copied, x.values(), lasts.values()))
+    return x is not lasts and (type(x) is FunctionType or is_users_class(type(x)))
+
+
+def is_let_go_of(x: Any) -> bool:
+    """Whether an object may be made again for a question, and forgotten: no open file."""
+    return not hasattr(type(x), "close")

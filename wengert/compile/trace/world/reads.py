@@ -167,10 +167,13 @@ class Reads(Iterating):
         self._through_class(owner, type(owner), name)
         if is_computed(owner, name):
             self._use_class(owner)
+            place = Attribute(owner, name)
             if type(value) in ATOMS and not is_itself(owner):
-                self.conditions.note(Guard(Attribute(owner, name), value))
+                self.conditions.note(Guard(place, value))
             else:
                 self._note_held(owner)
+                if Guard(place, value).holds():  # C keeps what pickle is not told, as a __cause__
+                    return self._seen(place, value)
         return self._inside(value)
 
     def _comes_first(self, owner: Any, name: str) -> None:
