@@ -129,3 +129,32 @@ def test_an_axis_that_is_none_is_an_error(axis: str, shape: str) -> None:
         return [caught(f, a) for _ in range(2)]
 
     same(story)
+
+
+@pytest.mark.parametrize("write", ["a[0] = 5", "a[1:] = 5", "np.add.at(a, [0, 0], 1)"])
+def test_what_shows_one_memory_several_times_is_not_written_in_part(write: str) -> None:
+    # Only the element was written, and none of the others that are the same memory.
+    def story(compile: Any) -> list[Any]:
+        m = module(f"def f(a):\n    {write}\n    return a * 1")
+        f, seen = compile(m.f), []
+        for _ in range(2):
+            base = m.wg.ones(1)
+            seen += [outcome(f, base.expand(3)), noted(base)]
+        return seen
+
+    same_or_refused(story)
+
+
+PRODUCTS = "np.einsum('i->', a)", "np.einsum('i,i->i', a, a)", "np.einsum('i,i', a, a)", "np.round(a)"  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "bool", "int32", "float32"])
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_small_ints_stay_small(product: str, dtype: str) -> None:
+    # einsum adds in the dtype of what it is given, where a sum is wider.
+    def story(compile: Any) -> list[Any]:
+        m = module(f"def f(a): return {product}")
+        f = compile(m.f)
+        return [outcome(f, m.np.array([100, 100]).astype(dtype)) for _ in range(2)]
+
+    same(story)

@@ -40,4 +40,6 @@ def _matmul(trace: Trace, a: Any, b: Any, **rest: Any) -> Any:
 def _contract(trace: Trace, subscripts: str, operands: Any) -> Any:
     """Our einsum of a list of operands: two at a time, each pair a product of matrices."""
     items = [trace.as_array(x) for x in operands]
-    return contraction.in_pairs(subscripts, items, contraction.as_matrices).copy()
+    y = contraction.in_pairs(subscripts, items, contraction.as_matrices).copy()
+    dtype = np.result_type(*(x.dtype for x in items))  # sums of small ints are wider
+    return y if y.dtype == dtype else y.astype(dtype)

@@ -20,6 +20,7 @@ from wengert.autograd import forward
 from wengert.compile.program.again import FREE, computed_again, is_cheap
 from wengert.compile.program.bodies import Choose, Repeat, draws
 from wengert.compile.program.program import Program, Statement, Value
+from wengert.compile.trace.arrays.storage import unwritable
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
 from wengert.history.node import tick
@@ -341,6 +342,8 @@ def writable_now(trace: Trace, storage: Storage) -> Storage:
         scope.written[storage] = scope.note(storage)
     if storage in trace.apart:
         raise trace.apart[storage]()
+    if storage.shows_one_twice():
+        raise unwritable()
     return storage
 
 

@@ -386,7 +386,8 @@ def _result_type(trace: Trace, *operands: Any) -> Any:
 
 @Trace.means(np.may_share_memory)
 def _may_share(trace: Trace, a: Any, b: Any, max_work: Any = None) -> bool:
-    return type(a) is type(b) is TracedArray and a.storage is b.storage
+    arrays = type(a) is type(b) is TracedArray
+    return arrays and a.storage is b.storage and 0 not in (a.size, b.size)
 
 
 @Trace.means(np.shares_memory)
@@ -460,7 +461,7 @@ def _astype(trace: Trace, x: Any, dtype: Any) -> Any:
 def _round(trace: Trace, a: Any, decimals: int = 0) -> Any:
     decimals = operator.index(decimals)
     if decimals == 0 or (decimals > 0 and a.dtype.kind in "iu"):
-        return np.rint(a) if a.dtype.kind in "fc" else a.copy()
+        return np.rint(a) if a.dtype.kind in "fcb" else a.copy()
     scale = 10.0 ** abs(decimals)
     y = np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
     return y.astype(a.dtype) if a.dtype.kind in "iu" else y

@@ -43,6 +43,11 @@ class Storage:
         """That of an array which the program reads."""
         return cls(value, value, strides_of(array))
 
+    def shows_one_twice(self) -> bool:
+        """Whether several elements are the same memory, as `expand` makes them."""
+        pairs = zip(self.strides or (), self.value.shape, strict=False)
+        return self.value.size > 0 and any(step == 0 and n > 1 for step, n in pairs)
+
     def like(self) -> np.ndarray[Any, Any]:
         """An array that lies in memory as this does. It has no numbers to look at."""
         shape, dtype = self.value.shape, self.value.dtype
@@ -138,12 +143,16 @@ def _places(base: Value, path: tuple[Step, ...]) -> Any:
         places = step.seen(places)
     known = all(step.is_known for step in path)
     if not known or len(np.unique(places)) < places.size:
-        raise TracingError(
-            f"a write into a view at\n  {line_of(*here())}\nSeveral elements of it are the same "
-            "memory (it was made by expand or unfold), or which they are is known only when the "
-            "function runs. Write into a copy, or into the tensor itself."
-        )
+        raise unwritable()
     return np.ascontiguousarray(places)
+
+
+def unwritable() -> TracingError:
+    return TracingError(
+        f"a write into a view at\n  {line_of(*here())}\nSeveral elements of it are the same "
+        "memory (it was made by expand or unfold), or which they are is known only when the "
+        "function runs. Write into a copy, or into the tensor itself."
+    )
 
 
 class Flags:
