@@ -12,7 +12,7 @@ from wengert.compile.plan import planner
 from wengert.compile.plan.planner import memory, plan
 from wengert.compile.program.bodies import Repeat
 from wengert.compile.program.infer import check_types
-from wengert.compile.program.operations import astype
+from wengert.compile.program.operations import astype, view
 from wengert.compile.program.passes import blocks
 
 LEAST = 256
@@ -100,6 +100,18 @@ def test_what_draws_stays_in_its_order(small):
     b.program = program
     b.opaque(draws, (), ((3,), "f8"))
     assert in_blocks(program) is None
+
+
+def test_rows_of_a_view_are_read_from_it(small):
+    # Whose rows a view's are was asked of what knows no program: an AttributeError.
+    b = Builder()
+    x, c = b.input(2, 96, 3, dtype="f8"), b.input(5, 3, dtype="f8")
+    points = b(view, x, (1, slice(0, 96, 1), slice(0, 3, 1)))
+    apart = b(np.subtract, b(np.reshape, points, (96, 1, 3)), c)
+    b.program.outputs = [b.total(b(np.exp, b.total(b(np.multiply, apart, apart), 2)), 0)]
+    made = in_blocks(b.program)
+    assert len(loops(made)) == 1
+    same(b.program, made)
 
 
 # ---- random programs ----------------------------------------------------------------------------

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.arrays.facts import REDUCED_BY
+from wengert.compile.program.bodies import Repeat
 from wengert.compile.program.infer import Calls, statement
-from wengert.compile.program.operations import LAYOUTS, astype, check, full
+from wengert.compile.program.operations import LAYOUTS, astype, check, full, view
 from wengert.compile.program.passes.dead import dead
 from wengert.compile.program.passes.picks import picked
 from wengert.compile.program.passes.row_loops import (
@@ -32,6 +33,7 @@ from wengert.compile.program.passes.row_loops import (
     in_order,
     is_full,
 )
+from wengert.compile.program.passes.row_repeats import Rowwise
 from wengert.compile.program.program import Program, Statement, Value
 
 LARGE = 1 << 22
@@ -73,12 +75,14 @@ def in_blocks(program: Program, large: int) -> Program | None:
 class _End(NamedTuple):
     """Where rows come together: in a sum over them, or in the rows of a small result.
 
-    `rows` are those that it needs. A sum is combined by a function, other results by none.
+    `rows` are those that it needs. A sum is combined by a function, other results by none. Sums
+    that a loop over rows makes go on from one block to the next.
     """
 
     statement: Statement
     rows: tuple[Rows, ...]
     combine: Any = None
+    loop: Rowwise | None = None
 
     @property
     def extent(self) -> int:
@@ -89,10 +93,17 @@ class _End(NamedTuple):
     def nbytes(self) -> int:
         return max(v.nbytes for v in self.statement.inputs)
 
-    def begin(self) -> Statement:
-        """What a sum begins with."""
+    @property
+    def outputs(self) -> list[Value]:
+        return self.loop.totals if self.loop else [self.statement.output]
+
+    def begin(self, new: list[Statement]) -> list[Value]:
+        """What sums begin with."""
+        if self.loop:
+            return self.loop.begins
         out = self.statement.output
-        return statement(full, out.shape, _identity(self.combine, out.dtype), self.kept_as)
+        new.append(statement(full, out.shape, _identity(self.combine, out.dtype), self.kept_as))
+        return [new[-1].output]
 
     @property
     def kept_as(self) -> np.dtype[Any]:
@@ -109,6 +120,13 @@ class _End(NamedTuple):
 
 def _ends(s: Statement, large: int) -> list[_End]:
     """The ways that a statement may be the end of rows: sums over them, and few numbers of each."""
+    if isinstance(s.function, Repeat):
+        ways = [Rowwise(s, n, (), sums=True) for n in _lengths(s.function) if _is_long(n)]
+        return [
+            _End(s, tuple(loop.rows), np.add, loop)
+            for loop in ways
+            if loop.fits and loop.sums and loop.rows
+        ]
     if s.function is np.matmul:
         a, b = s.args
         fits = min(len(a.shape), len(b.shape)) >= 2 and a.dtype.kind == "f"
@@ -126,6 +144,13 @@ def _ends(s: Statement, large: int) -> list[_End]:
     if x.nbytes < large or out.nbytes >= large:
         return sums
     return [*sums, *(_End(s, ((out, a),)) for a, n in enumerate(out.shape) if _is_long(n))]
+
+
+def _lengths(repeat: Repeat) -> set[int]:
+    """How many are added up in the body of a loop."""
+    summed = [s for s in repeat.body.statements if s.function in (np.sum, np.matmul)]
+    axes = ((s, s.kwargs.get("axis", (-1,))) for s in summed)
+    return {s.args[0].shape[a] for s, over in axes for a in over if s.args[0].shape}
 
 
 def _is_long(n: int) -> bool:
@@ -166,7 +191,7 @@ class _Region:
         for end in context.ends:
             if end.combine:
                 self._join(end)
-        large = [v.nbytes for v, _ in self.needed if self._lies(v)]
+        large = [v.nbytes for (v, _), s in self.needed.items() if s and self._lies(v, s)]
         self.rows = self._rows_of_a_block(max(large, default=0) // self.count)
 
     def _join(self, end: _End) -> None:
@@ -174,12 +199,14 @@ class _Region:
         if end.extent == self.count and all(end.statement is not s.statement for s in self.sums):
             needed, _ = self._needed_for(end.rows)
             shares = any(v.nbytes >= self.large and (v, a) in self.needed for v, a in needed)
-            if shares:
+            loops = {one.statement for one in self._repeats()}
+            if shares or not loops.isdisjoint((end.statement, *needed.values())):
                 self._joined(end)
 
     def _joined(self, end: _End) -> bool:
         """Take an end in, if what the loop then needs is there before it."""
         needed, whole = self._needed_for(end.rows)
+        whole |= end.loop.whole if end.loop else set()
         before = self.needed, self.whole, self.sums, self.leaves
         self.needed, self.whole = self.needed | needed, self.whole | whole
         self.sums = [*self.sums, end] if end.combine else self.sums
@@ -191,7 +218,7 @@ class _Region:
 
     def _is_ready(self) -> bool:
         """Whether nothing that is read, whole or by rows, depends on what the loop makes."""
-        after = {*self.leaves, *(end.statement.output for end in self.sums)}
+        after = {*self.leaves, *(v for end in self.sums for v in end.outputs)}
         read = self.whole | {v for (v, _), s in self.needed.items() if s is None}
         first = min(self.number[self.made[v]] for v in after)
         for s in self.program.statements[first + 1 :]:
@@ -216,6 +243,12 @@ class _Region:
                 continue
             asked = Asked(self.count)
             maker = self._moves(v)
+            if maker and isinstance(maker.function, Repeat):
+                loop = Rowwise(maker, self.count, [(v, axis)], sums=False)
+                needed[v, axis] = maker if loop.fits else None
+                waiting += loop.rows if loop.fits else ()
+                whole |= loop.whole if loop.fits else set()
+                continue
             moved = picked(maker)(asked, maker, axis) if maker else None
             needed[v, axis] = maker if moved is not None else None
             if maker and moved is not None:
@@ -229,17 +262,19 @@ class _Region:
     def _moves(self, v: Value) -> Statement | None:
         """What makes an array, if its rows may be made of others'. Wide products stay whole."""
         s = self.made.get(v)
+        if s is not None and isinstance(s.function, Repeat):
+            return s
         if s is None or len(s.outputs) != 1 or not picked(s):
             return None
+        if s.function is view and self._moves(s.args[0]) is None:
+            return None  # its rows may lie together where those of all do not
         return None if s.function is np.matmul and s.args[0].shape[-1] > NARROW else s
 
-    def _lies(self, v: Value) -> bool:
+    def _lies(self, v: Value, s: Statement) -> bool:
         """Whether what is made block by block lies in memory, as what others compute of it."""
-        s = self._moves(v)
-        if s is None:
-            return False
         multiplied = any(user.function is np.matmul for user in self.users.get(v, ()))
-        return s.function in REDUCED_BY or s.function is np.matmul or multiplied
+        whole = s.function in REDUCED_BY or s.function is np.matmul
+        return whole or multiplied or isinstance(s.function, Repeat)
 
     def _rows_of_a_block(self, nbytes: int) -> int:
         """How many rows are made at a time, of so many bytes each; 0 if that is not worth it."""
@@ -256,27 +291,56 @@ class _Region:
 
         What others read of it, and is small, it hands over; or it is made once more for them.
         """
+        self._hand_over_states()
         for (v, axis), s in self.needed.items():
             if s is None and any(n != 1 for n in v.shape[:axis]) and not is_full(self.made, v):
                 return False
-        large = self._of_large()
+        large, loops = self._of_large(), self._repeats()  # these keep more than a result
         for (v, axis), s in self.needed.items():
             if s is None or not self._is_read_outside(v):
                 continue
+            may = v.nbytes < self.large or (loops and not axis)
             if v not in large:
                 if s.function not in LAYOUTS and not self._is_small(v):
                     return False
-            elif v.nbytes >= self.large or not self._joined(_End(s, ((v, axis),))):
+            elif not (may and self._joined(_End(s, ((v, axis),)))):
                 return False
         self.leaves = {v: axis for v, axis in self.leaves.items() if self._is_read_outside(v)}
-        return True
+        return all(map(self._may_go, self._repeats()))
+
+    def _hand_over_states(self) -> None:
+        """Have the loop make the rows of what others read of a state."""
+        for loop in self._repeats():
+            s = loop.statement
+            for v in s.outputs[: loop.repeat.carries]:
+                if v not in loop.totals and self.count in v.shape and self._is_read_outside(v):
+                    self._joined(_End(s, ((v, v.shape.index(self.count)),)))
+
+    def _repeats(self) -> list[Rowwise]:
+        """How loops make what is needed of them."""
+        asked: dict[Statement, list[Rows]] = {}
+        for rows, s in self.needed.items():
+            if s and isinstance(s.function, Repeat):
+                asked.setdefault(s, []).append(rows)
+        summed = [end.statement for end in self.sums if end.loop]
+        return [
+            Rowwise(s, self.count, asked.get(s, ()), s in summed)
+            for s in dict.fromkeys((*asked, *summed))
+        ]
+
+    def _may_go(self, loop: Rowwise) -> bool:
+        """Whether a loop makes all that is needed of it, and nothing else is read of it."""
+        handed = {*self.leaves, *loop.totals}
+        left = [v for v in loop.statement.outputs if v not in handed]
+        return loop.fits and not any(map(self._is_read_outside, left))
 
     def _of_large(self) -> set[Value]:
-        """What the loop makes that is large, or computed of such."""
+        """What the loop makes that is large, or that loops make, or that is computed of such."""
         rows = {v: s for (v, _), s in self.needed.items() if s}
         large: set[Value] = set()
         for v, s in sorted(rows.items(), key=lambda item: self.number[item[1]]):
             own = v.nbytes >= self.large and s.function not in LAYOUTS
+            own = own or isinstance(s.function, Repeat)
             if own or any(x in large for x in s.inputs):
                 large.add(v)
         return large
@@ -295,12 +359,16 @@ class _Region:
     def program_of(self) -> Program:
         """The program with the loop, and another one for the rows that are left over."""
         whole, rest = divmod(self.count, self.rows)
-        new = [end.begin() for end in self.sums]
-        finals, call = [s.output for s in new], Calls(new)
+        new: list[Statement] = []
+        call = Calls(new)
+        finals = [v for end in self.sums for v in end.begin(new)]
+        sums = [v for end in self.sums for v in end.outputs]
         parts: dict[Value, list[Value]] = {v: [] for v in self.leaves}
         for start, length, rows in ((0, whole, self.rows), (whole * self.rows, 1, rest)):
             if rows:
-                loop = Loop(in_order(self.needed, self.program), self.leaves, self.made, rows)
+                repeats = {one.statement: one for one in self._repeats()}
+                needed = in_order(self.needed, self.program)
+                loop = Loop(needed, self.leaves, self.made, rows, repeats)
                 before, repeat = loop.written(finals, self.sums, start, length)
                 new += [*before, repeat]
                 finals = list(repeat.outputs[: len(finals)])
@@ -308,8 +376,7 @@ class _Region:
                 for (v, axis), piece in leaves:
                     parts[v].append(in_a_row(call, piece, axis))
         by = {}
-        for end, final in zip(self.sums, finals, strict=True):
-            out = end.statement.output
+        for out, final in zip(sums, finals, strict=True):
             if final.dtype != out.dtype:
                 final = call(astype, final, out.dtype)
             by[out] = final

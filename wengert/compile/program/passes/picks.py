@@ -37,6 +37,11 @@ class Pick:
         index = along(x.shape, axis, self.places)
         return self.p(take if type(self.places) is Value else view, x, index)
 
+    def on(self, x: Value, axis: int) -> Any:
+        """What is picked of what a view is taken of, to go on from there: None where that ends.
+        Views go before what takes at places (see `_gathered`)."""
+        return _moved(self, x, axis)
+
     def shape(self, shape: Shape, axis: int) -> Shape:
         """A shape with as many elements along an axis as are picked."""
         return (*shape[:axis], self.length, *shape[axis + 1 :])
@@ -166,8 +171,7 @@ def _viewed(pick: Pick, m: Statement, axis: int) -> Any:
             if out == axis:
                 if entry != slice(0, x.shape[source], 1):
                     return None
-                # Only to go on from there: views go before what takes at places (see `_gathered`).
-                moved = _moved(pick, x, source)
+                moved = pick.on(x, source)
                 places = (*index[:at], slice(0, pick.length, 1), *index[at + 1 :])
                 return None if moved is None else pick.p(view, moved, places)
             out += 1

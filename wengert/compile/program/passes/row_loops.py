@@ -59,6 +59,9 @@ class Asked(Pick):
         self.rows.append((x, axis))
         return x
 
+    def on(self, x: Value, axis: int) -> Value:
+        return self.of(x, axis)
+
     def maker(self, value: Any, *functions: Any) -> None:
         return None
 
@@ -70,7 +73,8 @@ class Loop(Asked):
     """The body of a loop over blocks of rows, under construction.
 
     `needed` are the rows that it reads, and then those that statements make in it, in order;
-    `leaves` are the arrays whose rows it hands over, and `makers` say what makes others.
+    `leaves` are the arrays whose rows it hands over, and `makers` say what makes others. How loops
+    make rows is said in `row_repeats.py`: those among its statements are its `repeats`.
     """
 
     def __init__(
@@ -79,8 +83,10 @@ class Loop(Asked):
         leaves: Mapping[Value, int],
         makers: Mapping[Value, Statement],
         rows: int,
+        repeats: Mapping[Statement, Any] | None = None,
     ) -> None:
         super().__init__(rows)
+        self.repeats, self.sums = dict(repeats or {}), dict[Value, Value]()
         self.needed, self.leaves, self.makers = needed, leaves, makers
         self.body = Program()
         self.known: dict[Rows, Value] = {}
@@ -94,15 +100,21 @@ class Loop(Asked):
     ) -> tuple[list[Statement], Statement]:
         """The loop over so many blocks from a row on; before it, what it reads of each array."""
         body = self.body
-        for (v, axis), s in self.needed.items():
-            self.known[v, axis] = self._rows(v, axis, s)
         states = [self._input(init.shape, init.dtype) for init in inits]
-        news = []
-        for end, state in zip(sums, states, strict=True):
-            part = end.part(self)
+        totals = dict(zip((v for end in sums for v in end.outputs), states, strict=True))
+        self.sums = dict(totals)
+        for (v, axis), s in self.needed.items():
+            if (v, axis) not in self.known:
+                self._make(v, axis, s)
+        for end in sums:
+            if end.loop:
+                self._repeat(end.statement)
+                continue
+            part, state = end.part(self), totals[end.statement.output]
             if part.dtype != state.dtype:
                 part = self(astype, part, state.dtype)
-            news.append(self(end.combine, state, part))
+            self.sums[end.statement.output] = self(end.combine, state, part)
+        news = list(self.sums.values())
         index = self._input((), np.int64)
         body.inputs = [index, *states, *self.xs.values(), *self.around.values()]
         body.updates = dict(zip(states, news, strict=True))
@@ -122,6 +134,17 @@ class Loop(Asked):
         if stop - start != v.shape[axis]:
             v = call(view, v, along(v.shape, axis, slice(start, stop, 1)))
         return call(np.reshape, v, (length, *self.shape(v.shape, axis)))
+
+    def _make(self, v: Value, axis: int, s: Statement | None) -> None:
+        if s is not None and isinstance(s.function, Repeat):
+            self._repeat(s)
+        else:
+            self.known[v, axis] = self._rows(v, axis, s)
+
+    def _repeat(self, s: Statement) -> None:
+        """Write a loop over rows down, once."""
+        if s in self.repeats:
+            self.sums |= self.repeats.pop(s).written(self, self.sums)
 
     def _rows(self, v: Value, axis: int, s: Statement | None) -> Value:
         if s is not None:
