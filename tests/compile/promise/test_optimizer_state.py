@@ -6,13 +6,14 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.stories import numbers, same, thrice
-from wengert import optim
+from wengert import nn, optim
 
 Make = Callable[[Any], Any]
 MAKERS: dict[str, Make] = {
@@ -221,3 +222,56 @@ def test_the_first_call_finds_that_an_optimizer_remembers_nothing(
         return [*seen, w.detach(), [dict(sorted(s.items())) for s in optimizer.state.values()]]
 
     same(story)
+
+
+class Counting(optim.Optimizer):
+    """As published optimizers are: it counts its steps, and keeps the last gradient."""
+
+    def __init__(self, params: Any) -> None:
+        super().__init__(params, {"lr": 0.1})
+
+    @wg.no_grad()
+    def step(self) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            for p in group["params"]:
+                state = self.state[p]
+                if len(state) == 0:
+                    state["step"], state["last"] = 0, wg.zeros_like(p)
+                state["step"] += 1
+                scale = 1 / (1 - 0.9 ** state["step"])
+                p.sub_((p.grad - 0.5 * state["last"]) * group["lr"] * scale)
+                state["last"] = p.grad.clone()
+
+
+def test_an_optimizer_of_the_users_that_counts_its_steps_is_compiled_once() -> None:
+    # All that it remembers was a condition, since zero_grad is the library's: each call was traced.
+    def run(compile: Any) -> tuple[list[float], Any]:
+        layer = nn.Linear(2, 1)
+        with wg.no_grad():
+            layer.weight.copy_(wg.tensor([[1.0, 2.0]]))
+            layer.bias.zero_()
+        optimizer = Counting(layer.parameters())
+
+        def step(x: Any) -> Any:
+            optimizer.zero_grad()
+            loss = layer(x).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        f, losses = compile(step), []
+        for k in range(10):
+            if k == 5:
+                for state in optimizer.state.values():
+                    state["step"] = 0
+            if k == 7:
+                for state in optimizer.state.values():
+                    state["last"] = wg.ones_like(state["last"])
+            if k == 8:
+                optimizer.state.clear()
+            losses.append(f(wg.tensor([[1.0, k], [k, 2.0]])).item())
+        return losses, f
+
+    (ours, f), (known, _) = run(wg.compile), run(lambda g: g)
+    np.testing.assert_allclose(ours, known, rtol=1e-4)
+    assert len(f.retraces) <= 4

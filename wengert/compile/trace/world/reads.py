@@ -60,6 +60,7 @@ from wengert.compile.trace.world.places import (
     key_of,
 )
 from wengert.compile.trace.world.readings import is_fetched, is_ours
+from wengert.compile.trace.world.settings import OF_A_STEP
 from wengert.compile.trace.world.state import (
     WEAK,
     attributes,
@@ -71,6 +72,7 @@ from wengert.compile.trace.world.state import (
 )
 from wengert.errors import TracingError
 from wengert.history.location import here, line_of
+from wengert.history.surroundings import SETTINGS
 from wengert.tensor import Tensor
 
 
@@ -329,6 +331,8 @@ class Reads(Iterating):
             pass  # its answer is a condition, and asking changes nothing
         elif isinstance(owner, Iterator) and not isinstance(owner, io.IOBase):
             self.refuse(f"a {type(owner).__name__} from outside is gone through")
+        elif isinstance(owner, (*SETTINGS,)) and name_of(callee) in OF_A_STEP:
+            pass  # the library tells what it goes by, and a step of the user's own is observed
         elif is_users_class(type(owner)):
             self._note_state(owner, set())
             if not is_attributes(owner) and not isinstance(owner, CONTAINERS):

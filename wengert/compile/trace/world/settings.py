@@ -13,6 +13,7 @@ from typing import Any
 from wengert.compile.trace.arrays.array import Trace
 from wengert.compile.trace.arrays.identity import ByIdentity
 from wengert.compile.trace.observe.objects import contents
+from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.world.inputs import Inputs
 from wengert.compile.trace.world.places import Guard, Item, is_number, key_of, unchanged
 from wengert.errors import TracingError
@@ -136,19 +137,27 @@ class Settings:
                 items = group.items()
                 yield from (Guard(Item(group, key), x) for key, x in items if not is_number(x))
                 yield unchanged(group["params"])
-            yield from remembered(seen.optimizer)
+            yield from remembered(seen.optimizer, self.written)
 
 
 OF_A_STEP = frozenset({"step", "zero_grad"})
 """The methods that a program may call whatever an optimizer remembers at first."""
 
 
-def remembered(optimizer: Any) -> Iterator[Guard]:
+def remembered(optimizer: Any, written: Container[Any] = ()) -> Iterator[Guard]:
     """The hooks of an optimizer, and where it looks for what it remembers of each tensor."""
     for name in ("_before", "_after", "state"):
         yield Guard(Item(vars(optimizer), name), vars(optimizer)[name])
         yield unchanged(vars(optimizer)[name])
-    yield from map(unchanged, optimizer.state.values())
+    if not is_users_class(type(optimizer)):
+        yield from map(unchanged, optimizer.state.values())
+        return
+    # Numbers, as the count of its steps, are read where the user's own code asks for them.
+    for values in optimizer.state.values():
+        for key, x in values.items() if type(values) is dict else ():
+            place = Item(values, key)
+            if type(x) not in (int, float) and key_of(place) not in written:
+                yield Guard(place, x)
 
 
 def _changed(what: str) -> TracingError:
