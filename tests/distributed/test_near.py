@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.distributed import mpi
+from wengert.distributed import mpi, near
 from wengert.distributed.board import KEPT, Board
 from wengert.distributed.collectives import ReduceOp
 from wengert.distributed.near import (
@@ -162,6 +162,23 @@ class Alone:
 
     def Barrier(self):
         pass
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_file_of_shared_memory_is_gone_when_a_rank_died_before_all_had_it(rank, tmp_path):
+    # Each run of which a rank was killed there left 9 MB in memory.
+    class Losing(Alone):
+        def bcast(self, x):
+            return x or near._reserved(8, [str(tmp_path)])
+
+        def Barrier(self):
+            raise OSError("a rank was lost")
+
+    one = Losing()
+    one.rank = rank
+    with pytest.raises(OSError, match="a rank was lost"):
+        shared(one, 8, [str(tmp_path)])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_room_for_a_file_there_is_no_shared_memory(monkeypatch):

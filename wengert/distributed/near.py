@@ -54,12 +54,17 @@ def shared(
     path: Path | None = None
     if near.rank == 0:
         path = _reserved(size, folders)
-    path = near.bcast(path)
-    if path is None:
-        return None
-    with path.open("r+b") as file:
-        memory = mmap.mmap(file.fileno(), size)
-    near.Barrier()
+    try:
+        path = near.bcast(path)
+        if path is None:
+            return None
+        with path.open("r+b") as file:
+            memory = mmap.mmap(file.fileno(), size)
+        near.Barrier()
+    except BaseException:  # the rank that would take the name away may be the one that died
+        if path is not None:
+            path.unlink(missing_ok=True)
+        raise
     if near.rank == 0:
         path.unlink()
     return memory
