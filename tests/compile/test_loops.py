@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from llvmlite import ir
 
 from tests.compile.kernels import compiled, interpret
-from tests.compile.random_kernels import kernels
+from tests.compile.random_kernels import copies, kernels
 from wengert.compile.llvm.elementary.scalars import supported
 from wengert.compile.llvm.nests.kernels import define
 from wengert.compile.llvm.nests.schedule import arrange
@@ -74,12 +74,6 @@ def check(k: Kernel, *arrays: np.ndarray, tolerance: float = 1e-6, width: int = 
     for mine, theirs in zip(got, want, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance)
     return got[-1]
-
-
-def copies(arrays: Any) -> list[np.ndarray]:
-    """Copies; of one array given twice there is one copy."""
-    made = {id(a): a.copy() for a in arrays}
-    return [made[id(a)] for a in arrays]
 
 
 # ---- elementwise ---------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from llvmlite import ir
 
 import wengert as wg
 from tests.compile.kernels import compiled, interpret
-from tests.compile.random_kernels import kernels
+from tests.compile.random_kernels import copies, kernels
 from wengert.compile.llvm.library import matmul
 from wengert.compile.llvm.library.blocks import suits
 from wengert.compile.llvm.machine.threads import address
@@ -77,8 +77,7 @@ def test_random_kernels_in_parts(case):
     found = parts.of_kernel(kernel, worth=0, least=1)
     if found is None:
         return
-    known = [a.copy() for a in arrays]
-    whole = [a.copy() for a in arrays]
+    known, whole = copies(arrays), copies(arrays)
     interpret(kernel, known)
     with np.errstate(all="ignore"):
         run_parts(found, whole)
@@ -115,7 +114,7 @@ def test_random_kernels_in_pieces(case, data):
     found = pieces.cut(kernel, loop, data.draw(integers(1, kernel.extents[loop] - 1)))
     if found is None:
         return
-    known, whole = ([a.copy() for a in arrays] for _ in range(2))
+    known, whole = copies(arrays), copies(arrays)
     left = [np.full(size, 77, dtype) for dtype, size in found.scratch]
     interpret(kernel, known)
     with np.errstate(all="ignore"):
@@ -128,6 +127,30 @@ def test_random_kernels_in_pieces(case, data):
             else:
                 run_parts(parts.by_pieces(step, last), whole + left)
     agree(kernel, whole, known)
+
+
+def some_written(x, y, z):
+    total, a, b = (x * y * z).sum(), y * 2 + z, x + y
+    x.copy_(a)
+    y.copy_(b)
+    return total
+
+
+def all_written(x, y, z):
+    total, a, b = (x * y * z).sum(), y.exp() + z, x.sin() + y.exp()
+    y.copy_(b)
+    x.copy_(a)
+    z.copy_(x + b)
+    return total
+
+
+@pytest.mark.parametrize("f", [some_written, all_written])
+def test_pieces_of_long_rows_read_all_that_they_write_over_first(f):
+    # y became 2 y + z + y: x was written before the second of the results read it.
+    given, expected = ([wg.linspace(k, k + 1, 100_003) for k in range(3)] for _ in range(2))
+    assert wg.allclose(wg.compile(f)(*given), f(*expected), rtol=1e-5)
+    for found, known in zip(given, expected, strict=True):
+        assert wg.allclose(found, known)
 
 
 LONG = 1_000_003

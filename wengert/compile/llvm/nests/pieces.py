@@ -229,7 +229,7 @@ class _Draft:
 
     def _store(self, stores: list[Store]) -> None:
         """What is written for each element; what is combined along the loop, for each piece."""
-        step, combining = self._copier(), []
+        step, combining, written = self._copier(), [], []
         for op in stores:
             store = step.copied(op)
             if not op.access.strides[self.loop]:
@@ -240,7 +240,8 @@ class _Draft:
                 left = Access(self._room(dtype, self.count * size), (size, *along))
                 combining.append((shape, Load(left, dtype), replace(store, arg=0)))
                 store = replace(store, access=left, onto=False)
-            step.add(store)
+            written.append(store)
+        step.operations += written  # after all that is read: it may lie where that was
         if stores:
             self._do_in_pieces(step)
         for shape, load, store in combining:
@@ -250,8 +251,7 @@ class _Draft:
         """The last step: what it writes may lie where elements were read."""
         outer = len(self.rows)
         step = _Writer(whole=self.operations, totals=self.totals, walk=lambda s: s[:outer])
-        for op in stores:
-            step.add(step.copied(op))
+        step.operations += [step.copied(op) for op in stores]
         if stores:
             self._do(step, self.rows, outer)
 
