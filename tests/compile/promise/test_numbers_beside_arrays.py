@@ -44,6 +44,7 @@ USES = {
     "truths": "np.allclose(a, wg.ones(1)), np.array_equal(wg.as_tensor(a), a), np.can_cast(a, np.float32)",
     # Where it is written, its class was forgotten.
     "writes": "put(a, k)",
+    "beside Python's": "wg.as_tensor(a).double().sum().item() * k, k + wg.as_tensor(a).double().sum().item()",
     # A list was an array to a number, which repeats it, or raises an error.
     "beside lists": "[1, 2] * k",
     "beside lists, divided": "[1, 2] / k",

@@ -196,7 +196,11 @@ class Trace(Kind):
             return x
         if isinstance(x, np.ndarray):
             return self.external(x)
-        if isinstance(x, (np.generic, list, tuple, int, float, complex)):
+        number = isinstance(x, (int, float, complex)) and not isinstance(x, np.generic)
+        if self.arithmetic and number:
+            kinds: tuple[Any, ...] = (int, float, complex)
+            return next(kind(x) for kind in kinds if isinstance(x, kind))
+        if number or isinstance(x, (np.generic, list, tuple)):
             # What is a float of another class has a dtype to NumPy, as an array.
             return self.program.constant(np.asarray(self.concretes(x)))
         raise TracingError(
