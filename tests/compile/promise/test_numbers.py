@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 import fractions
+import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ pytest.importorskip("llvmlite")
 import wengert as wg
 from tests.compile.stories import caught, module, noted, numbers, same, same_or_refused, thrice
 from wengert import nn, optim
+from wengert.compile.trace.arrays.reals import TWINS
 from wengert.errors import TracingError
 
 
@@ -562,3 +565,52 @@ def result_of(f: Any, n: Any) -> Any:
         return f(n)
     except Exception as error:
         return type(error).__name__
+
+
+@pytest.mark.parametrize("function", TWINS, ids=lambda f: f.__name__)
+def test_math_of_numbers_is_computed_at_each_call(function: Any) -> None:
+    """Each number had the function traced again, and of what is computed it was refused."""
+    numbers = [0.5, 0.25, 1.5, -0.5, 0.0, 1.0, -1.0, 2.5, 500.0, 1e300, -0.0, math.inf, math.nan]
+    pairs = [*itertools.product(numbers, repeat=TWINS[function].nin)]
+    for read in (float, lambda x: x, lambda x: (x * 1).item()):
+
+        def f(*given: Any, read: Any = read) -> Any:
+            return function(*[read(x) for x in given])
+
+        compiled = wg.compile(f)
+        for given in pairs:
+            tensors = [wg.tensor(x, dtype=wg.float64) for x in given]
+            found, expected = told(compiled, tensors), told(f, tensors)
+            assert type(found) is type(expected)
+            if isinstance(expected, float):
+                assert np.isclose(found, expected, rtol=1e-13, atol=0, equal_nan=True), given
+                assert math.copysign(1, found) == math.copysign(1, expected) or found != found
+            else:
+                assert found == expected, given
+        assert len(compiled.retraces) == 0
+
+
+def told(f: Any, given: Any) -> Any:
+    try:
+        return f(*given)
+    except (ValueError, OverflowError) as error:
+        return f"{type(error).__name__}: {str(error).splitlines()[0]}"
+
+
+def test_the_corrections_of_an_optimizer_of_ones_own_are_traced_once() -> None:
+    class Counted:
+        step = 0
+
+    counted = Counted()
+
+    def f(x: Any) -> Any:
+        counted.step += 1
+        rate = math.sqrt(1 - 0.999**counted.step) / (1 - math.pow(0.9, counted.step))
+        return x * rate if math.isfinite(rate) else x
+
+    compiled, found = wg.compile(f), []
+    for _ in range(8):
+        found.append(compiled(wg.ones(2)))
+    counted.step = 0
+    assert all(wg.allclose(y, f(wg.ones(2))) for y in found)
+    assert len(compiled.retraces) <= 1

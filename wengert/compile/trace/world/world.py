@@ -32,6 +32,7 @@ from wengert.compile.trace.arrays.numbers import (
     method_of,
     rounded,
 )
+from wengert.compile.trace.arrays.reals import is_of_reals, of_reals
 from wengert.compile.trace.arrays.refusals import Postponed
 from wengert.compile.trace.arrays.scopes import late_write
 from wengert.compile.trace.loops.repeats import ask_history
@@ -538,6 +539,8 @@ class World(Reads):
             return named, args, functools.partial(self._number, callee)
         if len(args) == 1 and not named and _is_rounded(callee, args[0]):
             return named, args, functools.partial(rounded, callee)
+        if not named and _is_of_reals(callee, args):
+            return named, args, functools.partial(self._of_reals, callee)
         if args and is_conversion(callee, named):
             x = stacked(args[0])
             if type(x) is TracedArray and not x.weak:
@@ -562,6 +565,10 @@ class World(Reads):
         if isinstance(x, Tensor):
             x = element(x, kind)
         return converted(x, kind) if type(x) is TracedArray else kind(x)
+
+    def _of_reals(self, function: Any, *args: Any) -> Any:
+        """What a function of `math` makes, which takes all that has a `float()`."""
+        return of_reals(function, *[self._number(float, x) for x in args])
 
     # ---- writes ---------------------------------------------------------------------------------
 
@@ -747,6 +754,13 @@ def _is_rounded(callee: Any, x: Any) -> bool:
     if not any(callee is function for function in ROUNDED):
         return False
     return type(x) is TracedArray and issubclass(class_of(x), float | int)
+
+
+def _is_of_reals(callee: Any, args: tuple[Any, ...]) -> bool:
+    """Whether a function of `math` is called with a number that is known only when it runs."""
+    if not is_of_reals(callee, len(args)):
+        return False
+    return any(type(x._array if isinstance(x, Tensor) else x) is TracedArray for x in args)
 
 
 def _ended_body(error: BaseException) -> TracingError:
