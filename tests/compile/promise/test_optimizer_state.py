@@ -275,3 +275,68 @@ def test_an_optimizer_of_the_users_that_counts_its_steps_is_compiled_once() -> N
     (ours, f), (known, _) = run(wg.compile), run(lambda g: g)
     np.testing.assert_allclose(ours, known, rtol=1e-4)
     assert len(f.retraces) <= 4
+
+
+class CountingInGroups(optim.Optimizer):
+    """As MADGRAD is published: the count of its steps is an item of its groups."""
+
+    def __init__(self, params: Any) -> None:
+        super().__init__(params, {"lr": 0.1, "k": 0})
+
+    @wg.no_grad()
+    def step(self) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.sub_(p.grad, alpha=group["lr"] / (group["k"] + 1) ** 0.5)
+            group["k"] += 1
+
+
+class Ahead:
+    """As Lookahead is published: it counts in the groups of an optimizer of the library's."""
+
+    def __init__(self, params: Any) -> None:
+        self.optimizer = optim.Adam(params, lr=0.1)
+        self.param_groups, self.zero_grad = self.optimizer.param_groups, self.optimizer.zero_grad
+        self.slow = [[p.detach().clone() for p in g["params"]] for g in self.param_groups]
+        for group in self.param_groups:
+            group["counter"] = 0
+
+    @wg.no_grad()
+    def step(self) -> None:
+        self.optimizer.step()
+        for group, kept in zip(self.param_groups, self.slow, strict=True):
+            group["counter"] += 1
+            if group["counter"] == 7:
+                group["counter"] = 0
+                for p, slow in zip(group["params"], kept, strict=True):
+                    slow += (p - slow) * 0.5
+                    p.copy_(slow)
+
+
+@pytest.mark.parametrize("make", [CountingInGroups, Ahead])
+def test_what_groups_hold_beside_what_the_library_asks_for_is_no_condition(make: Any) -> None:
+    # All that was no float was one, since zero_grad is the library's: each call was traced.
+    def run(compile: Any) -> tuple[list[Any], Any]:
+        w = wg.tensor([1.0, 2.0], requires_grad=True)
+        optimizer = make([w])
+
+        def step(x: Any) -> Any:
+            optimizer.zero_grad()
+            loss = (w * x).pow(2).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        f, seen = compile(step), []
+        (group,) = optimizer.param_groups
+        for k in range(12):
+            if k == 8:
+                group["k" if "k" in group else "counter"] = 1
+            if k == 10:
+                group["maximize"] = True  # which Adam asks for
+            seen += [f(wg.tensor([1.0, k])).item(), *w.tolist()]
+        return seen, f
+
+    (ours, f), (known, _) = run(wg.compile), run(lambda g: g)
+    np.testing.assert_allclose(ours, known, rtol=1e-4)
+    assert len(f.retraces) <= 5

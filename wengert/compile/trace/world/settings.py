@@ -1,7 +1,8 @@
 """Optimizers as a trace sees them: their settings are numbers that the program reads at each call.
 
 The groups that the library's code gets are copies, in which traced numbers stand for floats; those
-of the optimizer stay as they are. What is no float is a condition on later calls.
+of the optimizer stay as they are. What is no float is a condition on later calls, if it was asked
+for: a user may keep anything there, as a count of steps.
 """
 
 from __future__ import annotations
@@ -21,6 +22,34 @@ from wengert.errors import TracingError
 Group = dict[str, Any]
 
 
+class Copy(Group):
+    """A copy of a group, that knows for what of it was asked."""
+
+    def __init__(self, items: Group) -> None:
+        super().__init__(items)
+        self.asked: set[str] = set()
+
+
+def _asking(name: str) -> Any:
+    """A method of dictionaries that asks for the item of a key, or for all of them."""
+    method = getattr(dict, name)
+
+    def asks(self: Copy, *args: Any) -> Any:
+        self.asked.update(args[:1] if name in _OF_A_KEY else dict.keys(self))
+        return method(self, *args)
+
+    return asks
+
+
+_OF_A_KEY = ("__getitem__", "__contains__", "get")
+_OF_ALL = (
+    *("__iter__", "__reversed__", "keys", "values", "items", "copy"),
+    *("__eq__", "__ne__", "__or__", "__ror__", "__repr__"),
+)
+for _name in (*_OF_A_KEY, *_OF_ALL):
+    setattr(Copy, _name, _asking(_name))
+
+
 @dataclass(slots=True, eq=False)
 class Seen:
     """The groups of an optimizer, what they hold, the copies, and what these held at first; and
@@ -30,7 +59,7 @@ class Seen:
     optimizer: Any
     groups: list[Group]
     held: list[Group]
-    copies: list[Group]
+    copies: list[Copy]
     given: list[Group]
     state: dict[Any, Any]
     known: dict[int, Any]
@@ -77,10 +106,10 @@ class Settings:
 
     def _see(self, optimizer: Any, groups: list[Group]) -> Seen:
         copies = [
-            {key: self._traced(group, key, x, i) for key, x in group.items()}
+            Copy({key: self._traced(group, key, x, i) for key, x in group.items()})
             for i, group in enumerate(groups)
         ]
-        held, given = [*map(dict, groups)], [*map(dict, copies)]
+        held, given = [*map(dict, groups)], [dict(dict.items(copy)) for copy in copies]
         state = vars(optimizer)["state"]
         before = self.before.get(id(state), contents(state))
         known = {id(key): key for key in before[: len(before) // 2]}
@@ -123,19 +152,19 @@ class Settings:
             if len(seen.copies) != len(seen.given):
                 raise _changed("the list")
             for copy, given in zip(seen.copies, seen.given, strict=True):
-                for key in copy.keys() | given.keys():
-                    if copy.get(key) is not given.get(key):
+                now = dict(dict.items(copy))
+                for key in now.keys() | given.keys():
+                    if now.get(key) is not given.get(key):
                         raise _changed(repr(key))
 
     def guards(self) -> Iterator[Guard]:
-        """What must be as it was: all but the floats."""
+        """What must be as it was: all that was asked for but the floats."""
         for seen in self._seen.values():
             yield Guard(Item(vars(seen.optimizer), "param_groups"), seen.groups)
             yield unchanged(seen.groups)
-            for group in seen.groups:
-                # A schedule may add items: what the function never saw is no condition.
-                items = group.items()
-                yield from (Guard(Item(group, key), x) for key, x in items if not is_number(x))
+            for group, copy in zip(seen.groups, seen.copies, strict=True):
+                asked = ((key, x) for key, x in group.items() if key in copy.asked)
+                yield from (Guard(Item(group, key), x) for key, x in asked if not is_number(x))
                 yield unchanged(group["params"])
             yield from remembered(seen.optimizer, self.written)
 
