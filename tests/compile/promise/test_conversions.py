@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import wengert as wg
+from tests.compile.stories import same
 from wengert.errors import TracingError
 
 CONVERTED = """
@@ -117,3 +118,103 @@ def test_a_write_to_an_array_outside_arrives_or_is_refused(statement: str) -> No
         assert written(statement, True) == expected
     except TracingError as refusal:
         assert "compiled" in str(refusal) or "reshape" in str(refusal)  # noqa: PT017
+
+
+class Schedule:
+    """Numbers that are others at each call, and lists that are there."""
+
+    def __init__(self) -> None:
+        self.n, self.rate, self.held = 0, 0.5, [1.0, 2.0]
+        self.arrays: list[Any] = [np.array(3.0), 0.0]
+
+
+LISTS = (
+    """
+np.min([a, b]) | np.mean([a, b, s.n]) | np.dot([a, b], [1.0, 2.0]) | np.median((a, b, 1))
+np.max([[a, b], [s.n, 1]], axis=1) | np.maximum([a, b], 1.0) | np.add.reduce([a, b])
+np.interp(0.3, [0, 1], [a, b]) | np.concatenate([[a, b], [s.n]]) | np.linalg.norm([a, b])
+np.where([a > 0, b > 0], 1.0, 2.0) | np.dot(np.array([1.0, 2.0]), [a, b])
+np.array([1.0, 2.0]) * a + [a, b] | np.sum([s.n, s.n + 1]) | np.einsum('i,i', [a, b], (b, a))
+np.min([wg.tensor(3.0) * a, wg.tensor(1.0)]) | np.asarray(a) | np.array(b, np.float32)
+np.mean(a=[a, 1.0], axis=(0,)) | np.tile([a, b], [2, 1]) | np.average([a, b], weights=[1, 2])
+""".replace("\n", " | ")
+    .strip(" |")
+    .split(" | ")
+)
+FOUND = (
+    """
+np.mean([s.held[0], a]) | np.dot(s.held, [a, 1.0]) | np.array([s.held, [a, 1.0]])
+np.max([s.arrays[0], a]) | np.array([s.arrays[0], a]) | np.maximum(s.held, [a, 1.0])
+""".replace("\n", " | ")
+    .strip(" |")
+    .split(" | ")
+)
+WRITTEN = (
+    """
+s.held.__setitem__(-1, a) or np.mean(s.held) | s.held.__setitem__(-1, a) or np.array(s.held)
+s.arrays.__setitem__(1, a) or np.max(s.arrays) | s.arrays.__setitem__(1, a) or np.array(s.arrays)
+""".replace("\n", " | ")
+    .strip(" |")
+    .split(" | ")
+)
+
+
+def scheduled(expression: str, compile: Any) -> tuple[list[Any], Any]:
+    s, told = Schedule(), []
+    answer = eval(f"lambda s, a, b: {expression}", {"np": np, "wg": wg})  # noqa: S307
+
+    def step(x: Any) -> Any:
+        s.n, s.rate = s.n + 1, s.rate * 0.9
+        y = answer(s, s.rate * 3 - 1, s.n * 0.25)
+        return x * wg.tensor(np.asarray(y, np.float64)).sum(), y
+
+    f = compile(step)
+    for k in range(7):
+        if k == 4:
+            s.held[0] = 7.0
+            s.arrays[0][...] = 5.0
+        x, y = f(wg.tensor(float(k)))
+        told += [x.item(), type(y), y.dtype, np.asarray(y).tolist(), [*map(float, s.held)]]
+    return told, f
+
+
+def same_numbers(ours: list[Any], known: list[Any]) -> None:
+    for x, y in zip(ours, known, strict=True):
+        if isinstance(y, float | list):
+            np.testing.assert_allclose(x, y, rtol=1e-5)
+        else:
+            assert x == y
+
+
+@pytest.mark.parametrize("expression", [*LISTS, *FOUND])
+def test_a_list_that_numpy_takes_for_an_array_is_computed_and_not_decided(expression: str) -> None:
+    # NumPy converted each number by itself, which had to be known: each call was traced.
+    (ours, f), (known, _) = (scheduled(expression, c) for c in (wg.compile, lambda g: g))
+    same_numbers(ours, known)
+    assert len(f.retraces) <= 2
+
+
+@pytest.mark.parametrize("expression", WRITTEN)
+def test_a_list_from_outside_that_is_made_an_array_is_read_to_its_depth(expression: str) -> None:
+    # np.array() of it kept what it held when it was traced, silently.
+    (ours, _), (known, _) = (scheduled(expression, c) for c in (wg.compile, lambda g: g))
+    same_numbers(ours, known)
+
+
+def test_what_lists_are_called_with_that_numpy_takes_for_no_array_is_as_it_was() -> None:
+    def weighted(v: Any, w: Any) -> Any:
+        return v.sum() * w[0]
+
+    def story(compile: Any) -> list[Any]:
+        s = Schedule()
+
+        def step(x: Any) -> Any:
+            s.n += 1
+            a = s.n * 0.5
+            y = np.reshape(np.arange(6.0), [s.n % 2 + 2, 3 - s.n % 2])
+            return x + a, y, np.apply_along_axis(weighted, 0, np.ones((2, 2)), [a, 2.0])
+
+        f = compile(step)
+        return [part for _ in range(3) for part in f(wg.tensor(1.0))]
+
+    same(story)

@@ -200,19 +200,19 @@ class Trace(Kind):
         if self.arithmetic and number:
             kinds: tuple[Any, ...] = (int, float, complex)
             return next(kind(x) for kind in kinds if isinstance(x, kind))
+        if isinstance(x, (list, tuple)):
+            from wengert.compile.trace.arrays.conversions import stacked
+
+            x = stacked(x)
+            if type(x) is TracedArray:
+                return x.value
         if number or isinstance(x, (np.generic, list, tuple)):
             # What is a float of another class has a dtype to NumPy, as an array.
-            return self.program.constant(np.asarray(self.concretes(x)))
+            return self.program.constant(np.asarray(x))
         raise TracingError(
             f"a traced array met {type(x).__name__}, which is no array or number, at\n  "
             f"{line_of(*here())}\nConvert it with np.asarray before the compiled function."
         )
-
-    def concretes(self, x: Any) -> Any:
-        """A list with traced scalars inside cannot be made an array of numbers."""
-        if isinstance(x, (list, tuple)):
-            return [self.concretes(item) for item in x]
-        return x.concrete("np.asarray") if type(x) is TracedArray else x
 
     def cast(self, x: Any, dtype: Any) -> Any:
         """A value in another dtype; Python numbers are left as they are."""

@@ -23,7 +23,14 @@ import numpy as np
 
 from wengert.autograd.methods import HISTORY, PAST
 from wengert.compile.trace.arrays.array import TracedArray
-from wengert.compile.trace.arrays.conversions import array_of, is_conversion, stacked
+from wengert.compile.trace.arrays.conversions import (
+    array_of,
+    holds_traced,
+    is_conversion,
+    stacked,
+    taken_for_arrays,
+    with_arrays,
+)
 from wengert.compile.trace.arrays.numbers import (
     NUMBERS,
     ROUNDED,
@@ -542,9 +549,13 @@ class World(Reads):
         if not named and _is_of_reals(callee, args):
             return named, args, functools.partial(self._of_reals, callee)
         if args and is_conversion(callee, named):
-            x = stacked(args[0])
-            if type(x) is TracedArray and not x.weak:
+            x = stacked(self._listed(callee, args[0]))
+            if type(x) is TracedArray:
                 return named, (x, *args[1:]), functools.partial(array_of, callee)
+        if holds_traced(callee, args, named):
+            taken = self._tell(taken_for_arrays, callee, args, named)
+            put = functools.partial(with_arrays, taken, functools.partial(self._listed, callee))
+            args, named = tuple(map(put, args)), {name: put(x) for name, x in named.items()}
         answer = drawn(callee, args, named, self)
         if answer is None:
             trusted = super()._trusted(callee, args, named)
@@ -558,6 +569,13 @@ class World(Reads):
             joined = together(callee, *args, **named)
             return trusted if joined is None else ({}, (), lambda: joined)
         return trusted
+
+    def _listed(self, callee: Any, x: Any) -> Any:
+        """What stands for an argument that is made an array, and so read to its depth."""
+        if not isinstance(x, list | tuple):
+            return x
+        self._given(x, callee)
+        return self.shadow(x, sys.getrecursionlimit())
 
     def _number(self, kind: type, x: Any) -> Any:
         """What `float(x)` and its like make."""
