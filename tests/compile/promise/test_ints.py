@@ -210,3 +210,20 @@ def test_a_power_of_floats_that_is_too_large_is_an_error(expression: str) -> Non
     compiled = wg.compile(f)
     for v in (2.0, 1e200, -400.0, float("inf"), float("-inf"), float("nan"), 400.0, 0.5):
         assert seen(compiled, v) == seen(f, v), v
+
+
+def test_a_root_of_an_int_is_decided_by_its_sign_and_not_by_the_int() -> None:
+    # int.__pow__ has no root, so what Python went on with was no number: the call ran eagerly.
+    steps = wg.tensor([0])
+
+    def rate(x: Any) -> Any:
+        return x * (steps.item() + 1) ** 0.5, (1 + steps.item()) ** -0.5
+
+    f = wg.compile(rate)
+    for n in (3, 5, 0, 9, -4, 6):
+        steps[0] = n
+        x = wg.tensor(2.0)
+        ours, known = f(x), rate(x)
+        np.testing.assert_allclose([complex(y) for y in ours], [complex(y) for y in known])
+        assert [*map(type, ours)] == [*map(type, known)]
+    assert len(f.retraces) <= 1

@@ -265,10 +265,19 @@ class Trace(Kind):
         if not counts:
             return None
         try:
+            if ufunc is np.power and ints.is_up_to_sign(*known) and self.is_positive(operands[0]):
+                return None
             answer = compared(ufunc, known)
             return ints.result(ufunc, known, dtype) if answer is None else answer
         except ValueError:
             raise ints.Wide(f"np.{ufunc.__name__}()") from None
+
+    def is_positive(self, x: Value) -> bool:
+        """Whether an int is none below 0, on condition that it stays so; not if nothing tells."""
+        try:
+            return bool(self.array(x) >= 0)
+        except TracingError:
+            return False
 
     def fixed(self, x: TracedArray, what: str) -> Any:
         """The number that stands there, of its class, on condition that it stays what it is."""

@@ -84,6 +84,11 @@ def _is_real(base: Any, exponent: Any) -> bool:
     return bool(exponent[0] >= 0)
 
 
+def is_up_to_sign(base: Any, exponent: Any) -> bool:
+    """Whether it is the sign of an int that decides if a power of it is a float."""
+    return not _is_real(base, exponent) and _is_real((0, 0), exponent) and base[1] >= 0
+
+
 # ---- where intervals are cut ----------------------------------------------------------------
 
 

@@ -178,10 +178,14 @@ def _try(name: str, number: Any, other: Any) -> None:
     """Raise the error that an operator of such a number raises, if it does, in its words."""
     if type(other).__module__ != "builtins":
         return
-    try:
-        getattr(operator, name)(number, other)
-    except AttributeError:
-        getattr(operator, f"__{name[3:]}")(other, number)
+    _operate(name, number, other)
+
+
+def _operate(name: str, number: Any, *others: Any) -> Any:
+    """What Python makes by an operator: that of another class, where a number's own has none."""
+    if hasattr(operator, name):
+        return getattr(operator, name)(number, *others)
+    return getattr(operator, f"__{name[3:]}")(*others, number)
 
 
 def _of_numbers(name: str, of_arrays: Any) -> Any:
@@ -201,7 +205,7 @@ def _of_numbers(name: str, of_arrays: Any) -> Any:
             known, *rest = (
                 trace.fixed(x, str(wide)) if type(x) is type(self) else x for x in (self, *others)
             )
-            return getattr(known, name)(*rest)
+            return _operate(name, known, *rest)
         finally:
             trace.arithmetic = outer
 
