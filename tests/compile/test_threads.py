@@ -74,7 +74,10 @@ def test_results_are_the_same_for_every_number_of_threads(name):
 @given(kernels())
 def test_random_kernels_in_parts(case):
     kernel, arrays = case
-    found = parts.of_kernel(kernel, worth=0, least=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "WORTH", 0)
+        patch.setattr(parts, "LEAST", 1)
+        found = parts.of_kernel(kernel)
     if found is None:
         return
     known, whole = copies(arrays), copies(arrays)

@@ -72,37 +72,35 @@ class Parts(NamedTuple):
     last: Kernel
 
 
-def of_kernel(kernel: Kernel, worth: int = WORTH, least: int = LEAST) -> Parts | None:
-    """The parts of a kernel; None where it is done at once, as it is not `worth` it. A part has
-    `least` operations.
-    """
+def of_kernel(kernel: Kernel) -> Parts | None:
+    """The parts of a kernel; None where it is done at once."""
     loop = _best(kernel, _free(kernel))
-    if loop is None or not (size := _size(kernel, loop, worth, least)):
+    if loop is None or not (size := _size(kernel, loop)):
         return None
     extents = list(kernel.extents)
     extents[loop] = (extents[loop] - 1) % size + 1
     return _cut(kernel, loop, size, replace(kernel, extents=tuple(extents)))
 
 
-def in_pieces(kernel: Kernel, worth: int = WORTH, least: int = LEAST) -> pieces.Pieces | None:
+def in_pieces(kernel: Kernel) -> pieces.Pieces | None:
     """A kernel that reduces along few long rows, in pieces of these; None for others."""
     free = _best(kernel, _free(kernel))
     if free is not None and kernel.extents[free] >= FEW and not _is_narrow(kernel, free):
         return None
     loop = _best(kernel, pieces.reduced(kernel))
-    if loop is None or not (size := _size(kernel, loop, worth, least)):
+    if loop is None or not (size := _size(kernel, loop)):
         return None
     return pieces.cut(kernel, loop, size)
 
 
-def _size(kernel: Kernel, loop: int, worth: int, least: int) -> int:
+def _size(kernel: Kernel, loop: int) -> int:
     """The steps of a loop that are a part of the kernel; 0 where it is done at once."""
     extent, operations = kernel.extents[loop], _operations(kernel)
     work = math.prod(kernel.extents) * sum(map(cost, operations)) * _itemsize(kernel)
     work /= machine.vector_bytes()
-    if work < worth:
+    if work < WORTH:
         return 0
-    size = -(-extent // min(extent, MOST, int(work // least) or 1))
+    size = -(-extent // min(extent, MOST, int(work // LEAST) or 1))
     if extent >= 8 * LINE:
         size = -(-size // LINE) * LINE  # a part begins at a line of the cache, if all does
     elif extent >= 2 * TOGETHER:
