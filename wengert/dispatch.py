@@ -138,7 +138,8 @@ def as_array(x: Any, dtype: Any = None) -> Any:
         if type(x) is list and any(hasattr(type(item), "__array_function__") for item in x):
             return as_array(np.stack(x), dtype)
         return np.asarray(x, dtype)
-    return x if dtype is None or x.dtype == dtype else x.astype(dtype)
+    x = x if dtype is None or x.dtype == dtype else x.astype(dtype)
+    return x[...] if getattr(x, "scalar", False) is True else x  # a number that is not known yet
 
 
 def each(change: Function, x: Any) -> Any:

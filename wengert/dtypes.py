@@ -246,12 +246,17 @@ def stated(dtype: Any) -> np.dtype[Any]:
     (dtype('int32'), dtype('uint8'))
     """
     try:
-        kind = None if dtype is None else np.dtype(dtype)
+        kind = None if dtype is None or is_pythons_number(dtype) else np.dtype(dtype)
     except TypeError:
         kind = None
     if kind is None or not is_supported(kind):
         raise no_dtype(dtype)
     return kind
+
+
+def asked(dtype: Any) -> np.dtype[Any]:
+    """`np.dtype`; what stands for one of Python's numbers while tracing states no dtype either."""
+    return np.dtype(dtype.known("a dtype") if is_pythons_number(dtype) else dtype)
 
 
 def or_default(dtype: Any) -> np.dtype[Any]:

@@ -190,6 +190,13 @@ def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
     return result
 
 
+def as_pythons(x: Any) -> Any:
+    """One of NumPy's numbers as the Python's as which it meets a tensor; anything else as it is."""
+    if isinstance(x, np.generic):
+        return x.item()
+    return kind_of(x).met(x) if dtypes.is_number_to_come(x) else x
+
+
 def _is_number(x: Tensor) -> bool:
     """Whether a tensor stands for a number of Python's that is not known yet."""
     return dtypes.is_pythons_number(x._array)

@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.kind import array_of
-from wengert.autograd.operands import cast, floating, no_order, one_dtype
+from wengert.autograd.operands import as_pythons, cast, floating, no_order, one_dtype
 from wengert.autograd.record import recorder
 from wengert.autograd.settings import refuse_dtype, refuses
 from wengert.dispatch import as_array
@@ -330,6 +330,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Tensor:
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         return _clamped_by_tensors(input, min, max)
     if not clips(input, min, max):
+        min, max = as_pythons(min), as_pythons(max)
         kind = dtypes.result_type(input._array, *(v for v in (min, max) if v is not None))
         input = cast(input, kind)
     return _clip(input, min, max)

@@ -159,3 +159,67 @@ def test_small_ints_stay_small(product: str, dtype: str) -> None:
         return [outcome(f, m.np.array([100, 100]).astype(dtype)) for _ in range(2)]
 
     same(story)
+
+
+MORE = {
+    # A number was a dtype, and a truth value's square an int64: what stands for it has a dtype.
+    "as a dtype": (("np.float64(2)", "0.5", "1.5", "np.int8(1)"), "np.sum(a, 0, k)", "np.sum(a, dtype=k)", "np.mean(a, 0, k)", "a.astype(k)", "np.asarray(a, k)", "np.sum(wg.as_tensor(a), 0, k)", "wg.as_tensor(a).sum(dtype=k)"),
+    "a power": (("3", "2", "4", "2", "2.0", "np.int64(2)"), "a ** 2", "a ** k", "(a > 0) ** k", "(a > 0) ** 2", "(a > 0).any() ** k"),
+    # Python's numbers are arrays to NumPy's functions, and neither a tensor's number nor NumPy's.
+    "to NumPy's functions": (("2.5", "3", "4", "1.5", "np.float64(2)", "True"), "np.round(k)", "np.round(k, 1)", "np.squeeze(k)", "np.transpose(k)", "np.reshape(k, ())", "np.isreal(a.sum().item())", "np.squeeze(a.sum().item())", "np.clip(k, None, 2)", "np.dot(a.astype(np.float32), k)", "np.dot(a.astype(np.int8), k)"),
+    "to NumPy's functions, beside tensors": (("np.float64(2.5)", "3.5", "2.5", "1.5"), "np.linspace(wg.as_tensor(a), k, 3)", "np.linspace(k, wg.as_tensor(a), 3)", "np.polyval(wg.as_tensor(a), k)", "np.inner(wg.as_tensor(a), k)", "np.logspace(k, wg.as_tensor(a), 3)"),
+    # Bounds that are NumPy's numbers made the result as wide as these.
+    "as bounds": (("np.float64(0.5)", "np.float64(1.5)", "0.5", "np.int64(1)", "np.float32(1.5)"), "wg.clamp(wg.as_tensor(a), k)", "wg.clamp(wg.as_tensor(a), max=k)", "wg.as_tensor(a).clone().clamp_(k)"),
+    "complex ones": (("2.5", "3", "np.float64(2.5)", "1j", "2.5"), "z(a) < k", "k <= z(a)", "z(a) > z(a)", "z(a) * k, k * z(a)", "z(a) == k"),
+    "asked directly": (("2.5", "3", "np.float64(2.5)", "np.float64(3.5)", "True"), "a.sum(dtype=float).item().__divmod__(k)", "a.sum(dtype=float).item().__add__(k)", "a.sum().item().__rsub__(k)"),
+}  # fmt: skip
+ROWS = [(name, use) for name, (_, *uses) in MORE.items() for use in uses]
+GIVEN = (
+    "np.float16([1, 2, 0])",
+    "np.float32([1, 2, 0])",
+    "np.int8([1, 2, 0])",
+    "np.array([True, False, True])",
+)
+
+
+@pytest.mark.crossed
+@pytest.mark.parametrize("array", GIVEN)
+@pytest.mark.parametrize(("name", "use"), ROWS)
+def test_a_number_is_to_functions_what_its_class_is(name: str, use: str, array: str) -> None:
+    def story(compile: Any) -> list[Any]:
+        m = module(f"k = 0\ndef z(a): return (a.sum() * 1j).item()\ndef f(a): return {use}")
+        f, seen = compile(m.f), []
+        for text in MORE[name][0]:
+            m.k = eval(text, vars(m))  # noqa: S307
+            seen += [caught(f, eval(array, vars(m))) for _ in range(2)]  # noqa: S307
+        return seen
+
+    same(story)
+
+
+@pytest.mark.parametrize("dtype", ["float", "np.float32", "np.float16", "np.int64", "'f8'"])
+@pytest.mark.parametrize("name", ["sum", "mean", "cumsum", "prod"])
+def test_a_dtype_by_its_place_is_that_of_the_result(name: str, dtype: str) -> None:
+    # Of half precision it was looked at as an operand, and ints had means that are none.
+    def story(compile: Any) -> list[Any]:
+        m = module(f"def f(a): return np.{name}(a, 0, {dtype}), a.{name}(0, {dtype})")
+        f = compile(m.f)
+        return [caught(f, eval(array, vars(m))) for array in GIVEN for _ in range(2)]  # noqa: S307
+
+    same(story)
+
+
+METHODS = "copy(1)", "copy('F')", "copy('A')", "T.copy('A')", "astype(np.float32, 'F')", "astype(np.float64, 'F', copy=False)", "astype(np.float64, 'K', 'unsafe', True, False)", "astype(np.int8, 'K', 'safe')", "astype(np.float32, 'Q')", "__array_priority__", "sum().__array_priority__", "__doc__"  # fmt: skip
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_arguments_of_methods_have_numpys_places(method: str) -> None:
+    # The order was taken for copy=, and of what an array's class says, what stands for it told its own.
+    def story(compile: Any) -> list[Any]:
+        m = module(
+            f"def f(a):\n    y = a.{method}\n    return y, getattr(y, 'strides', None), type(y) is type(a)"
+        )
+        f = compile(m.f)
+        return [outcome(f, m.np.ones((2, 3))) for _ in range(2)]
+
+    same(story)

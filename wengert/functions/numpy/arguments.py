@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.arrays.facts import REDUCTIONS
 from wengert.arrays.kind import name_of
 from wengert.dispatch import as_array
@@ -116,8 +117,8 @@ def _before(
             "after, or call the function on x.detach().numpy()."
         )
     if dtype is not None:
-        args = tuple(_cast(function, x, np.dtype(dtype), casting) for x in args)
-        given = {n: _cast(function, x, np.dtype(dtype), casting) for n, x in given.items()}
+        args = tuple(_cast(function, x, dtypes.asked(dtype), casting) for x in args)
+        given = {n: _cast(function, x, dtypes.asked(dtype), casting) for n, x in given.items()}
     return core(*args, **given)
 
 
@@ -195,7 +196,7 @@ def _whole(ufunc: np.ufunc, function: Any) -> Meaning:
         where: Any = True,
     ) -> Any:
         a = as_array(a)
-        a = a if dtype is None else np.astype(a, np.dtype(dtype))
+        a = a if dtype is None else np.astype(a, dtypes.asked(dtype))
         if where is not True and initial is np._NoValue and ufunc.identity is None:
             raise ValueError(
                 f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a "

@@ -44,6 +44,7 @@ from wengert.compile.trace.arrays.opaque import (
     is_shaped_by_numbers,
     like,
     results_of,
+    with_dtype,
     zeros,
 )
 from wengert.compile.trace.arrays.operands import (
@@ -72,7 +73,7 @@ from wengert.errors import TracingError
 from wengert.history import modes
 from wengert.history.location import here, is_internal, line_of
 from wengert.history.node import tick
-from wengert.rules import indexing
+from wengert.rules import RULES, indexing
 from wengert.rules.half import are_half, arrays_in, computed, keeps_numbers
 
 NUMBERS = frozenset({int, float, bool, complex})
@@ -312,11 +313,12 @@ class Trace(Kind):
         return self._called(function, args, kwargs)
 
     def _called(self, function: Any, args: Any, kwargs: Any) -> Any:
+        args, kwargs = with_dtype(function, args, kwargs)
         check_axis(function, args, kwargs)
         call, own = functools.partial(super().call, function), None
-        if is_said_by_numpy(function):
+        if is_said_by_numpy(function, args):
             own = numpys_own(function, values_of(self, args), values_of(self, kwargs))
-        if own is not None and function in COMPOSED:
+        if own is not None and (function in COMPOSED or function in RULES):
             args, kwargs = widened(own, args), widened(own, kwargs)
         narrow = not keeps_numbers(function) and are_half((*args, *kwargs.values()))
         narrow = narrow and not (takes_elements(function) and become_wider(args))
@@ -757,19 +759,22 @@ class TracedArray(ArrayMethods):
     def imag(self) -> TracedArray:
         return numpy.imag(self)
 
-    def astype(  # type: ignore[override]
-        self, dtype: Any, copy: bool = True, **kwargs: Any
-    ) -> TracedArray:
-        dtype = np.dtype(dtype)
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+        copy: bool = True,
+    ) -> TracedArray:  # fmt: skip
+        dtype, strides = dtypes.asked(dtype), layouts.in_order(self, order)
+        if casting != "unsafe":
+            self.like.astype(dtype, casting=casting)  # type: ignore[call-overload]  # or an error
         if dtype == self.dtype and not self.weak:
-            return self.copy("K") if copy else self
-        cast = self.trace.array(self.trace.cast(self.value, dtype), self.trace.kept([self]))
+            lies = order == "K" or strides == layouts.strides_of(self.like)
+            return self if lies and not copy else self.copy(order)
+        cast = self.trace.array(self.trace.cast(self.value, dtype), strides)
         cast.single = self.scalar
         return cast
 
     def copy(self, order: str = "C") -> TracedArray:
-        strides = None if order == "C" else self.trace.kept([self])
-        copy = self.trace.array(self.value, strides)
+        copy = self.trace.array(self.value, layouts.in_order(self, order))
         copy.single = self.single
         return copy
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.trace.arrays.array import Trace, TracedArray
+from wengert.dtypes import asked
 from wengert.errors import TracingError
 from wengert.tensor import Tensor
 
@@ -56,7 +57,7 @@ def array_of(
             "arrays in rows. Leave the order out, or convert before the call."
         )
     copies = function is np.array if copy is None else copy
-    array = x.astype(x.dtype if dtype is None else dtype, copy=copies)
+    array = x.astype(x.dtype if dtype is None else asked(dtype), copy=copies)
     if in_rows and not array.flags.c_contiguous:
         array = array.copy("C")
     least = max(ndmin, 1 if function is np.ascontiguousarray else 0)

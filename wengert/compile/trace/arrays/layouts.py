@@ -59,6 +59,16 @@ def kept(arrays: Iterable[Any]) -> Strides:
     return strides_of(walk.operands[-1])
 
 
+def in_order(x: Any, order: str) -> Strides:
+    """The strides of a copy of a traced array in one of NumPy's orders, or NumPy's error."""
+    np.empty(0).copy(order)  # type: ignore[arg-type]  # raises, if there is none
+    if order == "K":
+        strides: Strides = x.trace.kept([x])
+        return strides
+    in_columns = order == "F" or (order == "A" and x.like.flags.fnc)
+    return strides_of(lying(x.shape[::-1], x.dtype, None).T) if in_columns else None
+
+
 def found(
     call: tuple[Any, Any, Any], like: Like, shape: Shape, given: list[Shape], otherwise: Strides
 ) -> Strides:

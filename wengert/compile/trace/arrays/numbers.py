@@ -54,16 +54,33 @@ def item_of(x: Any) -> Any:
 
 
 def method_of(x: Any, name: str) -> Any:
-    """An operator's method of one of Python's numbers: it takes what its class takes."""
+    """An operator's method of one of Python's numbers: it takes what its class takes.
+
+    What is of a class of Python's numbers too, as np.float64 is, is one of these to it: an operator
+    would have asked that first.
+    """
 
     def method(*others: Any) -> Any:
-        ones = [class_of(y)(1) if type(y) is type(x) and y.scalar else y for y in others]
+        ones = list(map(_one_of, others))
         with contextlib.suppress(Exception):  # which the operator itself raises
             if getattr(class_of(x)(1), name)(*ones) is NotImplemented:
                 return NotImplemented
-        return getattr(x, name)(*others)
+        return getattr(x, name)(*map(_as_pythons, others, ones))
 
     return method
+
+
+def _as_pythons(x: Any, one: Any) -> Any:
+    kind = next((kind for kind in (float, complex) if isinstance(one, kind)), None)
+    if kind is None or not isinstance(one, np.generic):
+        return x
+    return kind(x) if x is one else number_of(x, kind)
+
+
+def _to_complex(x: Any) -> Any:
+    """What a complex number, asked before a float of a class of its own, takes that for."""
+    one = _one_of(x)
+    return _as_pythons(x, one) if isinstance(one, float) else x
 
 
 def rounded(kind: Any, x: Any) -> Any:
@@ -163,9 +180,27 @@ def _deferring(name: str, of_arrays: Any) -> Any:
         if (self.weak or (repeats and self.single)) and _is_no_number(other):
             _try(name, class_of(self)(1), other)
             return NotImplemented
+        if self.weak and name in _ORDERINGS:
+            getattr(operator, name)(class_of(self)(1), _one_of(other))  # complex ones have none
+        if name == "__pow__" and not self.scalar and self.dtype.kind == "b" and _is_two(other):
+            return np.square(self)  # as NumPy does, and of truth values it is not np.power's dtype
         return of_arrays(self, other)
 
     return method
+
+
+_ORDERINGS = frozenset({"__lt__", "__le__", "__gt__", "__ge__"})
+
+
+def _is_two(x: Any) -> bool:
+    """Whether this is Python's number 2, which is decided if it is not known."""
+    number = getattr(x, "weak", False) and class_of(x) is int
+    return bool((number or type(x) is int) and x == 2)
+
+
+def _one_of(x: Any) -> Any:
+    """A number of the class of what stands for one; anything else is itself."""
+    return class_of(x)(1) if getattr(x, "scalar", False) else x
 
 
 def _is_no_number(x: Any) -> bool:
@@ -197,6 +232,8 @@ def _of_numbers(name: str, of_arrays: Any) -> Any:
     def method(self: Any, *others: Any) -> Any:
         if not self.weak:
             return of_arrays(self, *others)
+        if class_of(self) is complex and name[2] != "r" and name not in _ORDERINGS:
+            others = tuple(map(_to_complex, others))
         trace = self.trace
         outer, trace.arithmetic = trace.arithmetic, True
         try:

@@ -10,6 +10,7 @@ import numpy as np
 from wengert.compile.program.program import Value, mapped
 from wengert.compile.trace.arrays.lines import is_users
 from wengert.dispatch import signature
+from wengert.dtypes import asked
 
 INSTEAD: dict[Any, str] = {
     np.nonzero: "np.where(condition, a, b)",
@@ -64,6 +65,23 @@ def is_shaped_by_numbers(function: Any, args: Any, kwargs: Any, results: Any) ->
     except Exception:  # they are not what it takes
         return False
     return [r.shape for r in results_of(results)[1]] != [r.shape for r in results_of(other)[1]]
+
+
+def with_dtype(function: Any, args: Any, kwargs: Any) -> Any:
+    """The arguments, among them the dtype that one of NumPy's functions is given; or its error, if
+    that is one of Python's numbers: what stands for it while tracing has a dtype.
+    """
+    if not (getattr(function, "__module__", None) or "").startswith("numpy"):
+        return args, kwargs
+    if kwargs.get("dtype") is not None:
+        return args, kwargs | {"dtype": asked(kwargs["dtype"])}
+    if len(args) < 2 or isinstance(function, np.ufunc):
+        return args, kwargs
+    names = signature(function)[0][: len(args)]
+    k = names.index("dtype") if "dtype" in names else None
+    if k is None or args[k] is None:
+        return args, kwargs
+    return (*args[:k], asked(args[k]), *args[k + 1 :]), kwargs
 
 
 def check_axis(function: Any, args: Any, kwargs: Any) -> None:

@@ -73,7 +73,8 @@ def _mean(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, keepdims: b
     axes = axes_of(axis, a.ndim) if a.ndim else ()
     n = math.prod(a.shape[i] for i in axes)
     total = np.sum(in_dtype(a, dtype), axis=axes, keepdims=keepdims)
-    return np.true_divide(total, n) if n else total * np.nan
+    mean = np.true_divide(total, n) if n else total * np.nan
+    return mean if dtype is None else mean.astype(dtype)  # of ints too, if those are asked for
 
 
 @Trace.pattern(np.argmax, np.argmin)

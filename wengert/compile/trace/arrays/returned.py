@@ -70,37 +70,44 @@ def numbers_rounded(operands: Any) -> Any:
 
 
 _ARRAYS = frozenset({
-    np.reshape, np.broadcast_to, np.where, np.select, np.choose, np.copy, np.tensordot, np.roll,
+    np.broadcast_to, np.where, np.select, np.choose, np.copy, np.tensordot, np.roll,
     np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.piecewise, np.broadcast_arrays,
 })  # fmt: skip
 """Functions that return arrays even of no dimensions, where others return scalars."""
 _TRUTHS = frozenset({np.array_equal, np.array_equiv, np.allclose})
 """Functions that return a truth value of Python's."""
-_VIEWS = frozenset({np.squeeze, np.transpose, np.swapaxes, np.moveaxis, np.real, np.imag})
-"""Functions that return of a scalar a scalar, and of an array an array."""
+_VIEWS = frozenset({
+    np.squeeze, np.transpose, np.swapaxes, np.moveaxis, np.real, np.imag, np.reshape,
+})  # fmt: skip
+"""Functions that return of one of NumPy's scalars a scalar, and of all else an array."""
 
 
 def returned(function: Any, args: Any, result: Any) -> Any:
     """What a function has made, marked as a scalar where NumPy returns one."""
-    if function in _TRUTHS and is_traced(result):
+    if is_traced(result) and (function in _TRUTHS or (function is np.isreal and args[0].weak)):
         return number_of(result, bool)
     if type(result) is tuple or type(result) is list:
         for item in result:
             returned(function, args, item)
     elif is_traced(result) and not result.shape and not any(result is x for x in args):
-        follows = function in _VIEWS and not (is_traced(args[0]) and args[0].scalar)
+        follows = function in _VIEWS and not (is_traced(args[0]) and args[0].single)
         result.single = not follows and function not in _ARRAYS
     return result
 
 
-def is_said_by_numpy(function: Any) -> bool:
-    """Whether NumPy is asked what its function makes: something else is composed in its place, or
-    it is one of linear algebra in code for arrays.
+def is_said_by_numpy(function: Any, args: Any) -> bool:
+    """Whether NumPy is asked what its function makes: something else is composed in its place, it
+    is one of linear algebra in code for arrays, or is given one of Python's numbers, which few take
+    for less than an array.
     """
     module = getattr(function, "__module__", None)
     if module == "numpy.linalg":
         return is_users() or modes.current().numpy_code
-    return module == "numpy" and function in COMPOSED and function not in RULES
+    if module != "numpy" or isinstance(function, np.ufunc):
+        return False
+    if function in RULES:
+        return any(map(dtypes.is_pythons_number, args))
+    return function in COMPOSED
 
 
 def numpys_own(function: Any, args: Any, kwargs: Any) -> Any:

@@ -446,7 +446,7 @@ def _clip(
         high = None if type(high) is int and high > greatest else high
     if a.dtype.kind == "b":  # beside a number of Python's alone it would become an int
         a = a.astype(np.result_type(a, *(x for x in (low, high) if x is not None)))
-    a = a.copy() if low is None else np.maximum(a, low)
+    a = a.astype(a.dtype) if low is None else np.maximum(a, low)
     return a if high is None else np.minimum(a, high)
 
 
@@ -461,7 +461,9 @@ def _astype(trace: Trace, x: Any, dtype: Any) -> Any:
 def _round(trace: Trace, a: Any, decimals: int = 0) -> Any:
     decimals = operator.index(decimals)
     if decimals == 0 or (decimals > 0 and a.dtype.kind in "iu"):
-        return np.rint(a) if a.dtype.kind in "fcb" else a.copy()
+        return np.rint(a) if a.dtype.kind in "fcb" else a.astype(a.dtype)
+    if a.dtype.kind == "b":
+        np.round(np.zeros((), a.dtype), decimals)  # raises
     scale = 10.0 ** abs(decimals)
     y = np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
     return y.astype(a.dtype) if a.dtype.kind in "iu" else y

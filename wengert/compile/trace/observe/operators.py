@@ -14,7 +14,7 @@ OPERATORS = {name: (f"__{name}__", f"__r{name}__") for name in _ARITHMETIC} | {
     name: (f"__{name}__", f"__{back}__") for name, back in _MIRRORED.items()
 }
 """By an operator's name: the method of its left operand, and that of its right one."""
-METHODS = {name for pair in OPERATORS.values() for name in pair}
+METHODS = {name for pair in OPERATORS.values() for name in pair} | {"__divmod__", "__rdivmod__"}
 
 
 class Decided:

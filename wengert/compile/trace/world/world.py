@@ -286,9 +286,12 @@ class World(Reads):
     def _behind(self, owner: Any, name: str) -> Any:
         if type(owner) is TracedArray:
             cls = class_of(owner)
-            if not hasattr(cls, name):
+            of_class = getattr(TracedArray, name, super)  # which is no atom
+            if not hasattr(cls, name) or type(of_class) in ATOMS:
                 alike = np.empty(0) if cls is np.ndarray else cls()
-                return functools.partial(getattr, alike, name)  # Python's own error
+                return functools.partial(
+                    getattr, alike, name
+                )  # its constant, or Python's own error
             if owner.weak and name in METHODS:
                 return functools.partial(method_of, owner, name)
         return super()._behind(owner, name)
