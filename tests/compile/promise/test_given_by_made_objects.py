@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from tests.compile.promise.test_numbers_beside_arrays import outcome
-from tests.compile.stories import module, numbers, same, same_or_refused
+from tests.compile.stories import module, noted, numbers, same, same_or_refused
 
 GIVEN = {
     # Its items were not asked for: those of a container that the function makes are known.
@@ -97,6 +97,23 @@ def test_such_an_object_need_not_be_refused(given: str) -> None:
             m.V = eval(value, vars(m))  # noqa: S307
             exec(change, vars(m))  # noqa: S102
             seen += [outcome(f, numbers(1)) for _ in range(3)]
+        return seen
+
+    same(story)
+
+
+@pytest.mark.parametrize("values", ["wg.tensor(2.0), wg.tensor(3.0), wg.tensor(2.0), wg.tensor(5.0)", "2.0, 3.0, 4.0, 5.0"])  # fmt: skip
+def test_an_item_of_what_is_made_is_that_of_this_call(values: str) -> None:
+    # Once it had changed it was read at each call, and the container kept the one of the trace.
+    def story(compile: Any) -> list[Any]:
+        m = module(
+            "import inspect\ndef q(w, v=1.0): pass\ndef f(x):\n"
+            "    b = inspect.signature(q).bind(1)\n    b.apply_defaults()\n    return x, b.arguments['v']"
+        )
+        f, seen = compile(m.f), []
+        for value in eval(f"[{values}]", vars(m)):  # noqa: S307
+            m.q.__defaults__ = (value,)
+            seen += [noted(f(numbers(1))) for _ in range(2)]
         return seen
 
     same(story)

@@ -378,7 +378,12 @@ class Asking(Observer):
         named = hasattr(container, "keys")
         for key in [*container] if named else range(len(container)):
             if named or hasattr(container, "__getitem__"):
-                self._decide(operator.getitem, (container, key), container[key])
+                item, place = container[key], (container, key)
+                if self._decide(operator.getitem, place, item) is not item or isinstance(
+                    item, Tensor
+                ):
+                    asked = Asked(None, operator.getitem, self._step(operator.getitem, place, {}))
+                    self._note_answer(asked, True, item)  # which stays in the container as it is
 
     def _asked_of_made(self, asked: Asked) -> None:
         """What is asked of an object may change it, as `next` does; an attribute does not."""
