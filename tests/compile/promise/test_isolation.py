@@ -176,29 +176,21 @@ Pipe = tuple[int, int]
 """Functions that are traced wait for others by pipes: what changes an Event is refused."""
 
 
-# What they give the system is made inside, each time: of anything else it would be asked again.
-
-
-class End:
-    """An end of a pipe."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def fileno(self) -> int:
-        return self.number
-
-
 def tell(pipe: Pipe) -> None:
     with watch.aside():  # what acts on the system is refused
         os.write(pipe[1], bytearray(b"."))
 
 
 def told(pipe: Pipe, seconds: float = WAIT) -> bytes:
-    ready, _, _ = select.select([End(pipe[0])], [], [], seconds)
     found = bytearray(1)
     with watch.aside():
-        return bytes(found) if ready and os.readv(pipe[0], [found]) else b""
+        os.set_blocking(pipe[0], False)
+        select.select([pipe[0]], [], [], seconds)  # a statement: its answer would be compared
+        try:
+            os.readv(pipe[0], [found])
+        except BlockingIOError:
+            return b""
+        return bytes(found)
 
 
 INTERRUPTED = """

@@ -104,6 +104,8 @@ class Asking(Observer):
         """By id: what such a call made, and its number."""
         self.readings: list[tuple[Guard, Any]] = []
         """What was asked, and the user's lines."""
+        self.containers: dict[int, Any] = {}
+        """By id: those that calls gave, which were compared as they were at first."""
         self.stand_ins = StandIns()
         self.managers: list[str] = []
         """The packages whose context managers were entered, and not left yet."""
@@ -338,6 +340,9 @@ class Asking(Observer):
             self._tell(self._read_answer, asked, None, back, value)
             self._asked_of_made(asked)
             return value
+        known = id(value) in self.containers  # the function itself may have written into it
+        if isinstance(value, CONTAINERS):
+            self.containers[id(value)] = value
         if asked.is_copied or isinstance(asked.callee, type):
             seen, shared = self._once_more(asked, value)
         else:
@@ -354,7 +359,7 @@ class Asking(Observer):
             for ran in asked.ran:
                 self.on_unobserved(ran)
         if seen is MISSING and isinstance(value, CONTAINERS) and not self.is_outside(value):
-            if not isinstance(asked.callee, type):
+            if not known and not isinstance(asked.callee, type):
                 self._ask_for_items(asked.step, value)
             return value
         is_kept = is_asked(value) or is_users_class(type(value)) or isinstance(value, Iterator)

@@ -47,8 +47,13 @@ class Iterating(Asking):
         return super().read_item(owner, key) if decided is None else decided.result
 
     def _gives_items(self, owner: Any) -> bool:
-        """Whether a library's code gives an object's items: one that is made, or a class."""
-        if self.telling or self._method(owner, "__getitem__") is not None:
+        """Whether a library's code gives an object's items: one that is made, or a class.
+
+        Those of containers were compared when they were given; the function may have set them.
+        """
+        if self.telling or isinstance(owner, CONTAINERS):
+            return False
+        if self._method(owner, "__getitem__") is not None:
             return False
         if isinstance(owner, type):
             return static(type(owner), "__getitem__") is not None
