@@ -267,9 +267,12 @@ def _add_into(trace: Trace, ufunc: Any, x: Any, index: Any, value: Any = None) -
 
 def added(trace: Trace, x: Value, index: Any, value: Any) -> Value:
     """What `x` holds after `np.add.at(x, index, value)`."""
-    places, _ = index_of(trace, x.shape, index)
-    v = assigned(trace, value, _seen(operations.take, trace.array(x), places), x.dtype)
-    return trace.record(operations.added, (x, places, v), x.shape, x.dtype)
+    whole = trace.array(x)
+    part, index = _counted_truths(trace, whole, index)
+    places, _ = index_of(trace, part.shape, index)
+    v = assigned(trace, value, _seen(operations.take, part, places), x.dtype)
+    part.become(trace.record(operations.added, (part.value, places, v), part.shape, x.dtype))
+    return whole.value
 
 
 # ---- places of the rules ----------------------------------------------------------------------
@@ -279,13 +282,15 @@ def added(trace: Trace, x: Value, index: Any, value: Any) -> Value:
 def _add_at(trace: Trace, g: Any, index: Any, shape: Any) -> Any:
     g, shape = trace.as_array(g), tuple(shape)
     zeros = trace.record(operations.full, (shape, 0, g.dtype), shape, g.dtype)
-    places, basic = index_of(trace, zeros.shape, index)
+    out = trace.array(zeros)
+    part, index = _counted_truths(trace, out, index)
+    places, basic = index_of(trace, part.shape, index)
     if basic:
-        out = trace.array(zeros)
-        out[index] = g
-        return out
-    args = (zeros, places, g.value)
-    return trace.array(trace.record(operations.added, args, zeros.shape, g.dtype))
+        part[index] = g
+    else:
+        args = (part.value, places, g.value)
+        part.become(trace.record(operations.added, args, part.shape, g.dtype))
+    return out
 
 
 @Trace.means(indexing.scatter_add)
