@@ -26,7 +26,7 @@ SHAPES = (7,), (40,), (6, 6), (3, 50), (1, 70), (9, 1), (2, 3, 8)
 FORMULAS = (
     "{a} + {b}", "{a} - {b}", "{a} * {b}", "{a} * 0.5 + {b}", "{a} - 0.1 * {s}", "{a}.tanh()",
     "{a}.sin() + {b}", "wg.maximum({a}, {b})", "wg.where({a} > {b}, {a}, {b} * 0.5)",
-    "{a}.flip(0)", "{a}.roll(1, -1)", "{a} / (1 + {s} * {s})", "{a}.abs().sqrt()",
+    "{a}.flip(0)", "{a}.roll(1, -1)", "{a} / (1 + {s} * {s})", "({a}.abs() + 0.1).sqrt()",
     "({a} * {b}).exp().clamp(max=3)", "{a} - {a}.mean(-1, keepdim=True)", "{a}.softmax(-1)",
     "{a}.cumsum(-1) * 0.3", "{b} + {a}.amax(0, keepdim=True)",
 )  # fmt: skip

@@ -75,6 +75,7 @@ from wengert.history.location import here, is_internal, line_of
 from wengert.history.node import tick
 from wengert.rules import RULES, indexing
 from wengert.rules.half import are_half, arrays_in, computed, keeps_numbers
+from wengert.tensor import Tensor
 
 NUMBERS = frozenset({int, float, bool, complex})
 LISTED = 64
@@ -202,8 +203,6 @@ class Trace(Kind):
             kinds: tuple[Any, ...] = (int, float, complex)
             return next(kind(x) for kind in kinds if isinstance(x, kind))
         if isinstance(x, (list, tuple)):
-            from wengert.compile.trace.arrays.conversions import stacked
-
             x = stacked(x)
             if type(x) is TracedArray:
                 return x.value
@@ -459,6 +458,20 @@ class Trace(Kind):
         value = self.record(operations.number, (x.value, dtype), (), dtype)
         value.weak = True
         return self.array(value)
+
+
+def stacked(x: Any) -> Any:
+    """The array in a tensor, or of a list of traced ones and numbers, or of such lists; anything
+    else as it is.
+    """
+    if isinstance(x, Tensor):
+        return x.numpy()
+    if not isinstance(x, list | tuple):
+        return x
+    parts = [*map(stacked, x)]
+    if not any(type(part) is TracedArray for part in parts):
+        return x
+    return np.stack([x.astype(x.dtype) if type(x) is TracedArray else np.asarray(x) for x in parts])
 
 
 def heard(function: Any, /, *args: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.trace.arrays.array import Trace, TracedArray
+from wengert.compile.trace.arrays.array import Trace, TracedArray, stacked
 from wengert.dtypes import asked
 from wengert.errors import TracingError
 from wengert.tensor import Tensor
@@ -22,20 +22,6 @@ def is_conversion(function: Any, named: dict[str, Any]) -> bool:
     return named.keys() <= {"dtype", "copy", "order", "ndmin"} and any(
         function is conversion for conversion in CONVERSIONS
     )
-
-
-def stacked(x: Any) -> Any:
-    """The array in a tensor, or of a list of traced ones and numbers, or of such lists; anything
-    else as it is.
-    """
-    if isinstance(x, Tensor):
-        return x.numpy()
-    if not isinstance(x, list | tuple):
-        return x
-    parts = [*map(stacked, x)]
-    if not any(type(part) is TracedArray for part in parts):
-        return x
-    return np.stack([x.astype(x.dtype) if type(x) is TracedArray else np.asarray(x) for x in parts])
 
 
 def array_of(

@@ -384,9 +384,8 @@ class Asking(Observer):
         for key in [*container] if named else range(len(container)):
             if named or hasattr(container, "__getitem__"):
                 item, place = container[key], (container, key)
-                if self._decide(operator.getitem, place, item) is not item or isinstance(
-                    item, Tensor
-                ):
+                seen = self._decide(operator.getitem, place, item)
+                if self.is_outside(item) and (seen is not item or isinstance(item, Tensor)):
                     asked = Asked(None, operator.getitem, self._step(operator.getitem, place, {}))
                     self._note_answer(asked, True, item)  # which stays in the container as it is
 

@@ -22,12 +22,11 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd.methods import HISTORY, PAST
-from wengert.compile.trace.arrays.array import TracedArray
+from wengert.compile.trace.arrays.array import TracedArray, stacked
 from wengert.compile.trace.arrays.conversions import (
     array_of,
     holds_traced,
     is_conversion,
-    stacked,
     taken_for_arrays,
     with_arrays,
 )
