@@ -33,11 +33,12 @@ def promotable(x: Any) -> Any:
     return x.dtype.type(0).item() if x.weak else x.dtype
 
 
-def _is_truth(x: Any) -> bool:
+def is_of_truths(x: Any) -> bool:
+    """Whether this is a truth value, or an array of some."""
     return type(x) is bool or getattr(x, "dtype", None) == np.bool_
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
-    if any(map(_is_truth, axis if isinstance(axis, tuple) else (axis,))):
+    if any(map(is_of_truths, axis if isinstance(axis, tuple) else (axis,))):
         raise TypeError("an integer is required")
     return tuple(sorted(common.axes_of(axis, ndim)))

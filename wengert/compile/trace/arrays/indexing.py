@@ -14,6 +14,7 @@ from wengert.compile.program import operations
 from wengert.compile.program.infer import infer
 from wengert.compile.program.program import Shape, Value
 from wengert.compile.trace.arrays.array import Trace, TracedArray, known, writable
+from wengert.compile.trace.arrays.core import is_of_truths
 from wengert.compile.trace.arrays.lines import is_users
 from wengert.compile.trace.arrays.operands import assigned
 from wengert.compile.trace.arrays.refusals import shape_depends
@@ -146,16 +147,13 @@ def _counted_truths(trace: Trace, x: TracedArray, index: Any) -> tuple[TracedArr
         if p is Ellipsis:
             seen.append(p)
         elif p is not None:
-            seen += [slice(None)] * (np.ndim(p) if _is_of_truths(p) else 1)
+            mask = np.asarray(p) if type(p) is list else p
+            seen += [slice(None)] * (mask.ndim if is_of_truths(mask) else 1)
     return getitem(trace, x, (*seen, *([] if _has_dots(index) else [...]))), tuple(taken)
 
 
 def _is_truth(p: Any) -> bool:
-    return isinstance(p, bool) or (_is_of_truths(p) and not np.ndim(p))
-
-
-def _is_of_truths(p: Any) -> bool:
-    return bool(getattr(np.asarray(p) if type(p) is list else p, "dtype", None) == np.dtype(bool))
+    return is_of_truths(p) and not np.ndim(p)
 
 
 def _mask(trace: Trace, mask: TracedArray) -> Any:
