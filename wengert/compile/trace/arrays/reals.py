@@ -52,18 +52,17 @@ def of_reals(function: Function, *args: Any) -> Any:
 
 def _check(function: Function, args: tuple[Any, ...], number: Any) -> None:
     """Python's errors: for NaN of what is none, and for inf of what is finite."""
-    domain, pole, overflow = errors = _errors(function, len(args))
+    domain, pole, overflow = _errors(function, len(args))
     if domain is not None:
         known = functools.reduce(np.logical_or, map(np.isnan, args))
         require(~np.isnan(number) | known, type(domain), str(domain))
-    if pole is None and overflow is None:
+    beyond = overflow or pole
+    if beyond is None:
         return
     fits = ~np.isinf(number) | ~functools.reduce(np.logical_and, map(np.isfinite, args))
-    if None in errors[1:]:
-        require(fits, type(pole or overflow), str(pole or overflow))
-    else:
+    if pole is not None and overflow is not None:  # those of `pow` are at 0
         require(fits | (args[0] != 0), type(pole), str(pole))
-        require(fits, type(overflow), str(overflow))
+    require(fits, type(beyond), str(beyond))
 
 
 @functools.cache
