@@ -432,16 +432,19 @@ def test_sums_of_one_vector_are_made_side_by_side_as_each_addition_waits_for_the
 
 
 @pytest.mark.parametrize("dtype", [F4, F8])
-@pytest.mark.parametrize(("count", "length", "pairs"), [(6, 50, 1), (7, 50, 0), (6, 5000, 0)])
-def test_short_rows_are_taken_in_pairs_as_each_waits_for_its_sum(
-    count: int, length: int, pairs: int, dtype: np.dtype
+@pytest.mark.parametrize(
+    ("count", "length", "together"), [(8, 50, 4), (6, 50, 2), (7, 50, 1), (8, 5000, 1)]
+)
+def test_short_rows_are_taken_four_or_two_at_a_time_as_each_waits_for_its_sum(
+    count: int, length: int, together: int, dtype: np.dtype
 ) -> None:
-    # Of rows of a hundred numbers each took a third longer, to be divided by their sum.
+    # Of rows of a hundred numbers each took a third longer by itself, to be divided by their sum,
+    # and normalised, a fifth longer in pairs than four at a time.
     ops: list[Operation] = [Load(at(0, length, 1), dtype), Reduce("add", 0, dtype)]
     later: list[Operation] = [Apply("divide", (0, 1), dtype), Store(at(1, length, 1), 2)]
     k = kernel((count, length), 1, ops, later, buffers=[dtype] * 2)
     reduced = [op for op in arrange(k, 64).operations if isinstance(op, Reduce)]
-    assert len(reduced) == 1 + pairs
+    assert len(reduced) == together
     x = np.abs(normal(count, length, dtype=F8)).astype(dtype) + 1
     x[2, 3] = np.inf
     with np.errstate(invalid="ignore"):

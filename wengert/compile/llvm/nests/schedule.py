@@ -434,7 +434,7 @@ class _Draft:
             packed, depends = self._packed(best), loops_of(self.operations, self.row)
         if not packed and self._sum_side_by_side(best, self._jam(best, lanes, depends)):
             depends = loops_of(self.operations, self.row)
-        if self._take_rows_in_pairs(best, lanes):
+        if self._take_rows_together(best, lanes):
             depends = loops_of(self.operations, self.row)
         loops = [*self.outer, *self.row]
         place = {loop: k for k, loop in enumerate(loops)}
@@ -495,7 +495,9 @@ class _Draft:
         return False
 
     def _step_by(self, loop: int, count: int) -> bool:
-        """Cut a loop into steps of several iterations, which are written out."""
+        """Cut a loop into steps of several iterations, which are written out; whether there are."""
+        if count == 1:
+            return False
         self._cut(loop, count)
         last = len(self.extents) - 1
         self.operations = _written_out(self.operations, [last], self.extents, self.row)
@@ -523,9 +525,9 @@ class _Draft:
                 return self._step_by(loop, count)
         return False
 
-    def _take_rows_in_pairs(self, vector: int, lanes: int) -> bool:
-        """Cut the loop over short rows into pairs, as one row alone waits for its sum, and for what
-        is computed of that, before it is passed over again; whether that was done."""
+    def _take_rows_together(self, vector: int, lanes: int) -> bool:
+        """Cut the loop over short rows into some at a time, as one row alone waits for its sum, and
+        for what is computed of that, before it is passed over again; whether that was done."""
         length = math.prod(self.extents[k] for k in self.row)
         if vector not in self.row or length > SHORT * lanes or self.ordered or not self.outer:
             return False
@@ -537,14 +539,12 @@ class _Draft:
             loop in on for op, on in zip(self.operations, every, strict=True) if type(op) is Reduce
         )
         more = sum(loop in on for on in every)
-        if loop in counted or self.extents[loop] % 2 or len(self.operations) + more > MOST:
+        if loop in counted or not own or not self._passes_again():
             return False
-        if not own or not self._passes_again():
-            return False
-        self._cut(loop, 2)
-        pair = [len(self.extents) - 1]
-        self.operations = _written_out(self.operations, pair, self.extents, self.row)
-        return True
+        most = 4 if 2 * length <= SHORT * lanes else 2  # code for more of the longest is no gain
+        fits = lambda n: len(self.operations) + more * (n - 1) <= MOST
+        counts = (n for n in (4, 2) if n <= most and self.extents[loop] % n == 0 and fits(n))
+        return self._step_by(loop, next(counts, 1))
 
     def _passes_again(self) -> bool:
         """Whether there is no sum over a row, or a row is passed over again with its sum."""
