@@ -412,7 +412,7 @@ WITHOUT_SHAPES = """
     distributions.transform.Transform:log_abs_det_jacobian
     distributions.vector_transforms.CorrCholeskyTransform:log_abs_det_jacobian
     functions.creation:to_dlpack functions.random.Generator:set_state
-    history.node.Node:pull,settle,pull_recorded nn.module.Module:forward
+    history.node.Node:pull,pull_recorded nn.module.Module:forward
     nn.utils.parametrize.ParametrizationList:right_inverse
     nn.utils.prune.BasePruningMethod:compute_mask,prune,apply tensor.Tensor:sparse_mask
     nn.utils.prune.PruningContainer:compute_mask
@@ -432,7 +432,7 @@ WITHOUT_ERRORS = """
     autograd.graph.SavedCopies:keep,note,protect autograd.graph:increment_version
     compile.call.function.CompiledFunction:gradients distributed.tensors:recv
     distributions.constraints:cat functions.creation:to_dlpack functions.limits:is_tensor,typename
-    functions.scattering:unravel_index history.node.Node:settle nn.containers.ParameterList:append
+    functions.scattering:unravel_index nn.containers.ParameterList:append
     nn.containers.ParameterDict:setdefault nn.layers.linear.Embedding:from_pretrained
     nn.utils.clip_grad:get_total_norm nn.utils.convert_parameters:parameters_to_vector
     nn.utils.prune:l1_unstructured,ln_structured,custom_from_mask nn.utils.rnn:invert_permutation

@@ -30,6 +30,17 @@ class Log(Watcher):
         self.ends += 1
 
 
+class Unhooked(Watcher):
+    def __init__(self, x):
+        self.leaves = {x._node: x}
+        self.seen = []
+        self.watch()
+
+    def complete(self, leaf, g):
+        self.seen.append(g.tolist())
+        return True
+
+
 @pytest.fixture
 def leaves():
     yield [wg.tensor([float(k)], requires_grad=True) for k in (2, 3)]
@@ -53,6 +64,20 @@ def test_what_a_watcher_takes_is_not_added_to_the_gradient(leaves):
     assert x.grad is None
     assert w.grad.tolist() == [2.0]
     assert log.ends == 1
+
+
+def test_leaves_of_a_compiled_function_are_told_of_too():
+    # Its result's backward() put the gradients in their places without a sweep, and told nobody.
+    x = wg.tensor([2.0], requires_grad=True)
+    f = wg.compile(lambda x: (x * x).sum())
+    for _ in range(4):  # traced, linked, pulled, linked
+        x.grad = None
+        f(x).backward()
+    watcher = Unhooked(x)
+    x.grad = None
+    f(x).backward()
+    assert watcher.seen == [[4.0]]
+    assert x.grad is None
 
 
 def test_the_latest_layers_leaves_are_told_of_first(leaves):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,11 +12,10 @@ from wengert import dtypes
 from wengert.autograd import engine
 from wengert.autograd.batching import each
 from wengert.autograd.hooks import shown
-from wengert.autograd.saved import Freed
 from wengert.errors import GradError
 from wengert.history import modes
 from wengert.history.location import line_of, warn
-from wengert.history.node import SETTLES, AccumulateGrad, Node, Output, source
+from wengert.history.node import AccumulateGrad, Node, Output, source
 from wengert.rules.half import held
 from wengert.tensor import Size, Tensor, current_node, wrap
 
@@ -72,19 +70,7 @@ def backward(
     `.grad` of a leaf has changed.
     """
     retain = create_graph if retain_graph is None else retain_graph
-    usual = not (create_graph or modes.pushing) and inputs is None
-    seed = _usual_seed(tensors, grad_tensors) if usual else None
-    edge: Any = None
-    if seed is not None:
-        edge = tensors._node if tensors._origin is None else current_node(tensors)
-    if edge is not None:
-        settles = edge.direct is SETTLES and edge.extras is None and not modes.special
-        if not settles or not edge.settle(seed):
-            engine.run([(edge, seed)], retain, False)
-        elif not retain and edge.frees:  # the sweep was of one node, and is done
-            edge.saved = Freed(sys._getframe(1))
-        return
-    starts = starting(as_sequence(tensors), grad_tensors, create_graph or engine.on_tensors())
+    starts = starting(as_sequence(tensors), grad_tensors, create_graph)
     if create_graph:
         warn(
             "Using backward() with create_graph=True will create a reference cycle between the "
@@ -111,26 +97,13 @@ for _one in _ONE.values():
     _one.flags.writeable = False
 
 
-def _usual_seed(root: Any, g: Any) -> Any:
+def usual_seed(root: Tensor, g: Any) -> Any:
     """The cotangent of one root in the usual cases; None where a closer look is needed."""
-    if type(root) is not Tensor:
-        return None
     array = root._array
     if g is None:
         return _ONE.get(array.dtype) if type(array) is ndarray and array.shape == () else None
     fits = type(g) is Tensor and g._array.dtype is array.dtype and g._array.shape == array.shape
     return held(g._array) if fits else None
-
-
-def _usual_start(roots: Sequence[Any], given: Any) -> list[tuple[Any, Any]] | None:
-    """`starting` of one root in the usual cases; None in others."""
-    if len(roots) != 1:
-        return None
-    if type(given) in (list, tuple) and len(given) == 1:
-        (given,) = given
-    seed = _usual_seed(roots[0], given)
-    edge = None if seed is None else edge_of(roots[0])
-    return None if edge is None else [(edge, seed)]
 
 
 def grad(
@@ -178,9 +151,7 @@ def grad(
             roots, wanted, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads
         )
     retain = create_graph if retain_graph is None else retain_graph
-    starts = None if create_graph or modes.pushing else _usual_start(roots, grad_outputs)
-    if starts is None:
-        starts = starting(roots, grad_outputs, create_graph or engine.on_tensors())
+    starts = starting(roots, grad_outputs, create_graph)
     places = [_place(x, i) for i, x in enumerate(wanted)]
     targets = engine.Targets(places)
     engine.run(starts, retain, create_graph, targets)
@@ -274,11 +245,17 @@ def _batched(
 # ---- roots ---------------------------------------------------------------------------------
 
 
-def starting(roots: Sequence[Any], given: Any, tensors: bool) -> list[tuple[Any, Any]]:
+def starting(roots: Sequence[Any], given: Any, recorded: bool) -> list[tuple[Any, Any]]:
     """Each root's edge with its cotangent, checked; as Tensors for a sweep that runs on Tensors."""
     cotangents: Sequence[Any] = (None,) * len(roots) if given is None else as_sequence(given)
     if len(cotangents) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(cotangents)} gradients")
+    if len(roots) == 1 and type(roots[0]) is Tensor and not (recorded or modes.pushing):
+        seed = usual_seed(roots[0], cotangents[0])
+        edge = None if seed is None else edge_of(roots[0])
+        if edge is not None:
+            return [(edge, seed)]
+    tensors = recorded or engine.on_tensors()
     return [
         (edge_with_graph(root, i), _cotangent(root, g, i, tensors))
         for i, (root, g) in enumerate(zip(roots, cotangents, strict=True))

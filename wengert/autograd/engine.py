@@ -95,7 +95,10 @@ def sweep(
             if direct is True or queue or arrived or met is not None or modes.special or due:
                 pulled = node.pull(g)
             else:
-                pulled = () if node.settle(g) else node.pull(g)
+                whole = np.asarray(g) if isinstance(g, np.generic) else g
+                with ACCUMULATING:
+                    settled = direct.settle(node.saved, node, whole)
+                pulled = () if settled else node.pull(g)
         else:
             if node.extras is not None:
                 g = hooks.on_outputs(node, g, recorded)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import copyreg
+import sys
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,8 +13,10 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.memory import storage
-from wengert.autograd import differentiate
+from wengert.autograd import differentiate, engine
+from wengert.autograd.saved import Freed
 from wengert.autograd.settings import refuse_unless_truth
+from wengert.autograd.watching import WATCHERS
 from wengert.errors import InferenceError
 from wengert.history import modes
 from wengert.history.location import warn
@@ -58,7 +61,23 @@ class HistoryMethods:
         See `wengert.autograd.backward`; `gradient` is this tensor's cotangent, needed unless it has
         one element.
         """
-        differentiate.backward(self, gradient, retain_graph, create_graph, inputs)
+        # The usual sweep begins here, with no frame between: of small steps each is a part.
+        usual = not (create_graph or modes.pushing) and inputs is None
+        seed = differentiate.usual_seed(self, gradient) if usual else None
+        edge: Any = None
+        if seed is not None:
+            edge = self._node if self._origin is None else current_node(self)
+        if edge is None:
+            differentiate.backward(self, gradient, retain_graph, create_graph, inputs)
+            return
+        direct, done = edge.direct, False
+        if direct is not True and direct and not (edge.extras or modes.special or WATCHERS):
+            with engine.ACCUMULATING:
+                done = direct.settle(edge.saved, edge, seed)
+        if not done:
+            engine.run([(edge, seed)], bool(retain_graph), False)
+        elif not retain_graph and edge.frees:  # the sweep was of one node, and is done
+            edge.saved = Freed(sys._getframe(1))
 
     @property
     def grad(self: Any) -> Tensor:  # None before a backward pass, which types pass over

@@ -23,16 +23,15 @@ tick = itertools.count(1).__next__
 """The clock: nodes take their creation time from it, cells the time of the last write."""
 
 
-SETTLES = 2
-
-
 class Node:
     """One recorded operation, waiting to pull cotangents back through itself.
 
     `saved` holds what the rule named, `edges` where each differentiable input came from (None if
     it needs no gradient), `order` the time of creation, `code` and `at` the line that ran the
     operation, `extras` hooks and notes, None almost always. `direct` says that calling `pull` with
-    one array is all there is to this node, or `SETTLES` that `settle` may do more; `frees` that its
+    one array is all there is to this node, or is who may do more where nothing else is left of a
+    sweep: `direct.settle(saved, node, g)` pulls, and adds to the `.grad` of the leaves that are all
+    that this node was made from; it tells whether that is done, else nothing is. `frees` says that
     `saved` may simply be dropped.
     """
 
@@ -65,7 +64,7 @@ class Node:
     code: CodeType | None
     at: int
     extras: Extras | None
-    direct: int
+    direct: Any
     frees: bool
 
     # No __init__: the recorders set every slot themselves, and calling the bare class is quickest.
@@ -84,13 +83,6 @@ class Node:
     def pull(self, g: Any) -> Any:
         """The inputs' cotangents, from plain arrays to plain arrays."""
         raise NotImplementedError
-
-    def settle(self, g: Any) -> bool:
-        """Pull, and add to the `.grad` of the leaves that are all that this node was made from.
-
-        Asked where nothing else is left of a sweep. Whether it is done; if not, nothing is.
-        """
-        return False
 
     def pull_recorded(self, g: Any) -> Any:
         """`pull` from Tensors to Tensors: the derivative is recorded in its turn."""

@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
 
 from wengert.arrays.batched.array import BatchedArray, in_turn
 from wengert.autograd import saved
 from wengert.autograd.differentiate import grad
-from wengert.autograd.engine import ACCUMULATING
 from wengert.compile.trace.arguments import tracked
 from wengert.compile.trace.captured import Captured
 from wengert.compile.trace.results import tensors_in
 from wengert.history.location import here
-from wengert.history.node import SETTLES, AccumulateGrad, Node, Output
+from wengert.history.node import AccumulateGrad, Node, Output
 from wengert.tensor import Tensor, current_node
 
 
@@ -70,14 +68,6 @@ class CompiledBackward(Node):
             if type(x) is BatchedArray:
                 return in_turn(x.level, self.pull, [g], {})
         return self._arriving(self.owner.pull(self.saved, self, g))
-
-    def settle(self, g: Any) -> bool:
-        settle = self.owner.settle
-        if settle is None:
-            return False
-        with ACCUMULATING:
-            done: bool = settle(self.saved, self, g if type(g) is ndarray else _whole(g))
-        return done
 
     def pull_recorded(self, g: Any) -> Any:
         values, gs = self.values(), [g] if self.outputs == 1 else self._full(g, Tensor)
@@ -140,7 +130,7 @@ class Recording:
 
     def attributes(self) -> dict[str, Any]:
         """What the node of every call has."""
-        direct = SETTLES if len(self.results) == 1 else False
+        direct = self.owner if len(self.results) == 1 else False
         known = {"owner": self.owner, "outputs": len(self.results)}
         return {**known, "extras": None, "direct": direct, "frees": self.owner.joint.frees}
 

@@ -13,7 +13,7 @@ from wengert import dtypes
 from wengert.compile.call import derivative
 from wengert.compile.call.entry.entries import make
 from wengert.compile.call.entry.entry import Entry, Piece
-from wengert.compile.call.specialization import wrote
+from wengert.compile.call.specialization import unsettled, wrote
 from wengert.compile.program.program import Value
 from wengert.compile.trace.arguments import Changed, Container, Spread, applied
 from wengert.compile.trace.arrays.storage import Storage
@@ -104,18 +104,13 @@ def _settling(entry: Entry) -> Entry:
     outputs = [dataclasses.replace(output, type=Tensor) for output in entry.outputs]
     return dataclasses.replace(
         entry,
-        slow=_unsettled,
+        slow=unsettled,
         guards=(Guard(Length(watch.CAPTURES), 0),),
         outputs=tuple(outputs),
         settled=Argument(len(entry.spread.slots) - 1),
         results=(Known(True),),
         many=False,
     )
-
-
-def _unsettled(*_: Any) -> bool:
-    """Nothing was added to leaves: the cotangents go through the sweep."""
-    return False
 
 
 def _pull_entry(spec: Any, saved: tuple[Any, ...], node: Any, g: Any) -> Entry:

@@ -103,8 +103,8 @@ class Specialization:
         self.linked: set[bool] = set()
         """Whether there are entries: one for the default mode of all threads, one for others."""
         self.pull: Any = self.pulled
-        self.settle: Any = None
-        """As `pull`, but it puts the gradients where they go; None where there is no such way."""
+        self.settle: Callable[..., bool] = unsettled
+        """As `pull`, but it puts the gradients where they go."""
         self.called = False
 
     # ---- whether it fits ---------------------------------------------------------------------
@@ -266,6 +266,11 @@ class Specialization:
         tensors = [*(flat[i] for i in places), *states]
         by_tensor = {id(x): g for x, g in zip(tensors, gradients, strict=True)}
         return [by_tensor[id(place.read(flat))] for place in self.joint.leaves]
+
+
+def unsettled(*_: Any) -> bool:
+    """Nothing was added to leaves: the cotangents go through the sweep."""
+    return False
 
 
 class Failed(Exception):
