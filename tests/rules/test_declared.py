@@ -161,6 +161,58 @@ def test_a_function_with_an_axis_is_one_statement(opaque):
         wg.primitive.linear(backwards, axis="axes")(lambda x, axis=-1: x)
 
 
+def test_what_an_argument_is_called_says_nothing_of_what_it_is():
+    # Beside axis=, what was called `shape` got the batch in front under vmap, without an error; an
+    # axis of another name was no `dim`; `self` was refused as if it had been given twice.
+    def fill(g, whole, over):
+        return np.broadcast_to(np.expand_dims(g, over), whole)
+
+    @wg.primitive.linear(
+        lambda g, self_shape, over: spread(g, self_shape, over), axis="over", names="whole"
+    )
+    def whole(self, over):
+        return np.sum(self, over)
+
+    spread = wg.primitive.linear(
+        lambda g, over: whole(g, over), None, None, axis="over", shape="whole"
+    )(fill)
+
+    x = real(4, 3, 2)
+    for dim in (0, -1):
+        np.testing.assert_array_equal(x.whole(dim=dim).detach(), whole(self=x, over=dim).detach())
+        np.testing.assert_array_equal(wg.whole(x, dim).detach(), x.sum(dim).detach())
+        assert wg.autograd.gradcheck(
+            lambda x: x.whole(dim) ** 2, x, check_forward_ad=True, check_batched_grad=True
+        )
+        assert wg.autograd.gradgradcheck(lambda x: x.whole(dim) ** 2, x)
+    filled = wg.vmap(lambda row: spread(row, (3, 2), 0))(x[:, 0])
+    np.testing.assert_array_equal(filled.detach(), fill(x[:, 0].detach().numpy(), (4, 3, 2), 1))
+
+    @wg.primitive.linear(lambda g, shape: g * sum(shape), axis="axis")
+    def weighed(x, shape, axis=-1):
+        return x * sum(shape)
+
+    np.testing.assert_array_equal(
+        wg.vmap(lambda row: weighed(row, (2, 3), 0))(x).detach(), 5 * x.detach()
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "means"),
+    [
+        (lambda y: y, "y, which means the result of the function"),
+        (lambda x, out: x, "out, which means the tensor that a result is written into"),
+        (lambda a, a_dtype: a, "a_dtype, which means the dtype of a"),
+        (lambda x, x_shape: x, "x_shape, which means the shape of x"),
+    ],
+    ids=["y", "out", "a_dtype", "x_shape"],
+)
+def test_an_argument_whose_name_means_something_else_is_refused(function, means):
+    # Of an argument called a_dtype rules took what was passed for the dtype of a.
+    with pytest.raises(TypeError, match=f"an argument is called {means}"):
+        wg.primitive.elementwise(lambda t: t)(function)
+
+
 def test_forward_mode_of_a_rule_for_reverse_mode_alone_is_an_error_that_says_so():
     @wg.primitive.general(reverse={"x": lambda g, x: g * (np.absolute(x) < 1)})
     def capped(x):

@@ -305,7 +305,7 @@ REGISTRATIONS = {
     "keyword": (lambda: linear(ID["x"])(lambda x, *, n: x), "a kind that rules cannot call"),
     "called y": (
         lambda: linear(ID["x"])(lambda x, y: x),
-        "which in rules means the result of the function.*y_",
+        "which means the result of the function.*y_",
     ),
     "reserved": (lambda: linear(ID["x"])(lambda x, shapes: x), "called shapes, .* kept beside it"),
     "no names": (

@@ -91,6 +91,7 @@ def linear(
     names: str = "",
     inplace: bool = False,
     axis: str | None = None,
+    shape: str | None = None,
 ) -> Decorator:
     """Declare a function that is linear in each argument that has a lambda: its transposes.
 
@@ -101,7 +102,8 @@ def linear(
 
     `opaque`, `result`, `names` and `inplace` as in `elementwise`; vmap calls an opaque function for
     each example. `axis` is the name of an argument that counts dimensions: then vmap calls the
-    function once, with that one further, and under `names` it is called `dim`.
+    function once, with that one further, and under `names` it is called `dim`. `shape` is the name
+    of one that is the shape of the result; of all examples, that begins with their number.
 
     >>> import wengert as wg
     >>> @linear(lambda g, n: np.cumsum(g[::-1])[::-1] if n else g)
@@ -114,7 +116,7 @@ def linear(
     def decorate(function: Function) -> Function:
         head = _Head("linear", function)
         affine = head.checked(forward or {}, "forward")
-        head.options |= {"names": names, "inplace": inplace, "axes": head.axes(axis)}
+        head.options |= {"names": names, "inplace": inplace, **head.roles(axis, shape)}
         return head.register(head.in_order(transposes), affine, opaque, result)
 
     return decorate
@@ -130,6 +132,7 @@ def general(
     names: str = "",
     inplace: bool = False,
     axis: str | None = None,
+    shape: str | None = None,
 ) -> Decorator:
     """Declare a function by both directions, for each differentiable argument by its name.
 
@@ -164,12 +167,22 @@ def general(
                     f"directions are stated: add {other}={{{name!r}: lambda "
                     f"{'t' if other == 'forward' else 'g'}, ...: ...}}."
                 )
-        head.options |= {"names": names, "inplace": inplace, "axes": head.axes(axis)}
+        head.options |= {"names": names, "inplace": inplace, **head.roles(axis, shape)}
         pulls = head.checked(reverse, "reverse")
         pushes = None if forward is None else head.checked(forward, "forward")
         return head.register(pulls, pushes, opaque, result)
 
     return decorate
+
+
+_FACTS = "shape", "dtype"
+_MEANT = {
+    "y": "the result of the function",
+    "y_cell": "what is kept beside it",
+    "shapes": "what is kept beside it",
+    "out": "the tensor that a result is written into",
+}
+"""Names that rules and calls have for something else than an argument."""
 
 
 class _Head:
@@ -228,22 +241,24 @@ class _Head:
                     f"{'none' if loose else 'a kind that rules cannot call'}. Give it named "
                     "arguments, as in def f(x, a, axis=None)."
                 )
-            if p.name in ("y", "y_cell", "shapes"):
-                why = "the result of the function" if p.name == "y" else "what is kept beside it"
+        facts = {f"{n}_{fact}": f"the {fact} of {n}" for n in parameters for fact in _FACTS}
+        for name in parameters:
+            if why := (facts | _MEANT).get(name):
                 raise TypeError(
-                    f"{self.what}: an argument is called {p.name}, which in rules means {why}. "
-                    f"Give it another name, such as {p.name}_."
+                    f"{self.what}: an argument is called {name}, which means {why}. "
+                    f"Give it another name, such as {name}_."
                 )
         return tuple(parameters)
 
-    def axes(self, axis: str | None) -> tuple[str, ...] | None:
-        """The arguments that count dimensions, as the table has them."""
-        if axis is not None and axis not in self.names:
-            raise TypeError(
-                f"{self.what}: axis={axis!r} is to name one of its arguments, "
-                f"{', '.join(self.names)}.{_close(axis, self.names)}"
-            )
-        return None if axis is None else (axis,)
+    def roles(self, axis: str | None, shape: str | None) -> dict[str, Any]:
+        """What arguments are, as the table has it."""
+        for role, name in (("axis", axis), ("shape", shape)):
+            if name is not None and name not in self.names:
+                raise TypeError(
+                    f"{self.what}: {role}={name!r} is to name one of its arguments, "
+                    f"{', '.join(self.names)}.{_close(name, self.names)}"
+                )
+        return {"axes": None if axis is None else (axis,), "shape": shape}
 
     def in_order(self, rules: tuple[Any, ...]) -> dict[str, Lambda]:
         """The lambdas by the arguments that they stand for."""
@@ -257,7 +272,7 @@ class _Head:
     def checked(self, rules: Mapping[str, Any], kind: str) -> dict[str, Lambda]:
         """The rules that are lambdas, after a look at the names that they use."""
         known = {"y", *self.names}
-        known |= {f"{n}_{fact}" for n in self.names for fact in ("shape", "dtype")}
+        known |= {f"{n}_{fact}" for n in self.names for fact in _FACTS}
         for name, rule in rules.items():
             if name not in self.names:
                 raise TypeError(

@@ -102,7 +102,7 @@ def of_arguments(rule: Rule) -> Function:
     record, axes, (first, *_) = recorder(rule.function), rule.axes or (), rule.arguments
     parameters = [
         Parameter(
-            "input" if n == first else n.replace("axis", "dim") if n in axes else n,
+            "input" if n == first else "dim" if n in axes else n,
             Parameter.POSITIONAL_OR_KEYWORD,
             default=rule.defaults.get(n, Parameter.empty),
         )

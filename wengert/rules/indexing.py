@@ -566,6 +566,7 @@ linear(
     name="GatherBackward",
     constants=("indices",),
     axes=("axis",),
+    shape="shape",
 )
 
 

@@ -54,6 +54,7 @@ class Rule:
     ordered: bool = False  # whether it looks for the larger number: complex ones have no order
     doc: str = ""  # what the function under those names says of itself
     axes: tuple[str, ...] | None = None  # arguments that count dimensions, none if empty
+    shape: str | None = None  # the argument that is the shape of the result
 
     def __str__(self) -> str:
         return self.name
@@ -62,7 +63,7 @@ class Rule:
     def differentiable(self) -> tuple[str, ...]:
         return tuple(self.reverse)
 
-    def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def bind(self, /, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The call's arguments by name, in the function's order, defaults filled in."""
         if len(args) > len(self.arguments):
             raise TypeError(
@@ -135,7 +136,7 @@ def register(
 
     `axes` names the arguments that count dimensions (none, if the function does so from the back):
     then all examples of a batch are one call, with axes one further, and with the batch in front of
-    a `shape`. `names`, separated by spaces, are PyTorch's: of the function, of the method, and, if
+    the argument that is the `shape` of the result. `names`, separated by spaces, are PyTorch's: of the function, of the method, and, if
     it is `inplace`, of their in-place forms; `doc` is what they say of themselves.
     """
     own, defaults = signature(function)
@@ -222,7 +223,8 @@ def transposed(
 ) -> None:  # fmt: skip
     """Register two functions that are each other's transpose in their first argument.
 
-    What else `back` takes are arguments of `function`, and `x_shape` where that is lost; `name` and
+    What else `back` takes are arguments of `function`, and `x_shape` where that is lost, which is
+    the shape of its result; `name` and
     `back_name` are those of their nodes. Of the first it may be said that it is a `view`, and what
     `options` say of both.
 
@@ -232,7 +234,8 @@ def transposed(
     array([1., 0., 0.])
     """
     linear(function, back, name=name, view=view, **options)
-    linear(back, function, name=back_name, **options)
+    shape = "x_shape" if "x_shape" in signature(back)[0] else None
+    linear(back, function, name=back_name, shape=shape, **options)
 
 
 def general(

@@ -475,6 +475,7 @@ linear(
     lambda h, g_shape, axis, step: windows(h, axis, g_shape[-1], step),
     name="UnfoldBackward",
     axes=("axis",),
+    shape="x_shape",
 )
 
 

@@ -548,8 +548,8 @@ def further(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
     rule = RULES.get(function)
     counting = _COUNTING if rule is None or rule.axes is None else rule.axes
     names, call = by_name(function, args, kwargs, counting)
-    shapes = [n for n in call if n.endswith("shape")]
-    ndim = len(call[shapes[0]]) if shapes else ndim_of(args[0])
+    shape = None if rule is None else rule.shape
+    ndim = ndim_of(call[names[0]]) if shape is None else len(call[shape])
     axes = [n for n in counting if n in call]
     if axes and not ndim and hasattr(function, "body") and not function.opaque:
         return level.body(function.body, args, kwargs)  # there is nothing to count
@@ -558,7 +558,7 @@ def further(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
             several = value is None or isinstance(value, (tuple, list))
             places = tuple(i + 1 for i in axes_of(value, ndim))
             call[name] = places if several else axis_of(value, ndim) + 1
-        elif name in shapes:
+        elif name == shape:
             call[name] = (level.size, *value)
         elif hasattr(type(value), "__array_function__"):
             call[name] = raw(value, level)
