@@ -104,8 +104,9 @@ def _fft_pull(inverse: Any) -> Any:
 _fft, _ifft, _rfft, _irfft = (
     quick(getattr(np.fft, name)) for name in ("fft", "ifft", "rfft", "irfft")
 )
-linear(np.fft.fft, _fft_pull(_ifft), name="FftC2C", arguments=("a", "n", "axis", "norm"))
-linear(np.fft.ifft, _fft_pull(_fft), name="FftC2C", arguments=("a", "n", "axis", "norm"))
+_one: dict[str, Any] = {"arguments": ("a", "n", "axis", "norm"), "axes": ("axis",)}
+linear(np.fft.fft, _fft_pull(_ifft), name="FftC2C", **_one)
+linear(np.fft.ifft, _fft_pull(_fft), name="FftC2C", **_one)
 
 
 def _rfft_pull(g: Any, a_shape: Shape, n: Any, axis: int, norm: Any) -> Any:
@@ -120,8 +121,8 @@ def _irfft_pull(g: Any, a_shape: Shape, a_dtype: Any, axis: int, norm: Any) -> A
     return fitting(resized(doubled, a_shape[axis], axis), a_dtype)
 
 
-linear(np.fft.rfft, _rfft_pull, name="FftR2C", arguments=("a", "n", "axis", "norm"))
-linear(np.fft.irfft, _irfft_pull, name="FftC2R", arguments=("a", "n", "axis", "norm"))
+linear(np.fft.rfft, _rfft_pull, name="FftR2C", **_one)
+linear(np.fft.irfft, _irfft_pull, name="FftC2R", **_one)
 
 # ---- along several axes --------------------------------------------------------------------------
 

@@ -68,7 +68,7 @@ linear(
         g, [-s for s in shift] if isinstance(shift, (tuple, list)) else -shift, axis
     ),
 )
-linear(np.rot90, lambda g, k, axes: np.rot90(g, -k, axes), view=True)
+linear(np.rot90, lambda g, k, axes: np.rot90(g, -k, axes), view=True, axes=("axes",))
 # Of a vector NumPy makes a matrix with equal rows.
 linear(np.tril, lambda g, m_shape, k: unbroadcast(np.tril(g, k), m_shape))
 linear(np.triu, lambda g, m_shape, k: unbroadcast(np.triu(g, k), m_shape))

@@ -523,12 +523,10 @@ def generalized(level: Level, function: Any, args: Any, kwargs: Any, takes: str 
 
 
 _signature = functools.lru_cache(256)(signature)
-_COUNTING = "axis", "axis1", "axis2", "axes"
-"""What NumPy calls arguments that count dimensions."""
 
 
 def by_name(
-    function: Any, args: Any, kwargs: Any, counting: tuple[str, ...] = _COUNTING
+    function: Any, args: Any, kwargs: Any, counting: tuple[str, ...]
 ) -> tuple[tuple[str, ...], dict[str, Any]]:
     """What a function's arguments are called, and those of a call, with the defaults of those that
     count dimensions."""
@@ -546,7 +544,7 @@ def further(level: Level, function: Any, args: Any, kwargs: Any) -> Any:
     if set_apart(level, function, args, kwargs):
         return loop(level, function, args, kwargs)
     rule = RULES.get(function)
-    counting = _COUNTING if rule is None or rule.axes is None else rule.axes
+    counting = (rule and rule.axes) or ()
     names, call = by_name(function, args, kwargs, counting)
     shape = None if rule is None else rule.shape
     ndim = ndim_of(call[names[0]]) if shape is None else len(call[shape])

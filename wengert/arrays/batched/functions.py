@@ -48,7 +48,7 @@ def _reduction(
 )  # fmt: skip
 def _along(function: Any, level: Level, a: BatchedArray, *args: Any, **kwargs: Any) -> Any:
     """A function along one dimension; of the flattened array if that is None."""
-    (first, *_), given = by_name(function, (a, *args), kwargs)
+    (first, *_), given = by_name(function, (a, *args), kwargs, ("axis",))
     x, n = given.pop(first).raw, a.ndim
     flat = given["axis"] is None or not n
     if flat:

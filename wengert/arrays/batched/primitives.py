@@ -18,13 +18,10 @@ means, pattern = Level.means, Level.pattern
 # ---- one axis further ------------------------------------------------------------------------
 
 
-@pattern(
-    np.linalg.diagonal, np.rot90, np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft,
-    convolution.max_places,
-)  # fmt: skip
-def _further(function: Any, level: Level, *args: Any, **kwargs: Any) -> Any:
-    """These have no rule that says where the axis is."""
-    return further(level, function, args, kwargs)
+@means(convolution.max_places)
+def _max_places(level: Level, *args: Any) -> Any:
+    """Counted from the back, as what has a rule for pools is."""
+    return further(level, convolution.max_places, args, {})
 
 
 @means(np.take_along_axis)
