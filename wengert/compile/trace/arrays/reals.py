@@ -13,18 +13,11 @@ from wengert.compile.trace.arrays.numbers import number_of
 from wengert.dispatch import Function, require
 
 _ALIKE = (
-    "sqrt cbrt exp exp2 expm1 log log1p log2 log10 sin cos tan sinh cosh tanh hypot copysign fmod "
-    "degrees radians isnan isinf isfinite"
+    "sqrt cbrt exp exp2 expm1 log log1p log2 log10 sin cos tan sinh cosh tanh asin acos atan atan2 "
+    "asinh acosh atanh hypot pow fabs copysign fmod degrees radians isnan isinf isfinite"
 )
-_OTHERWISE = {
-    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
-    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "fabs": np.absolute,
-    "pow": np.power,
-}  # fmt: skip
 TWINS: dict[Function, Any] = {
-    getattr(math, name): twin
-    for name, twin in ({name: getattr(np, name) for name in _ALIKE.split()} | _OTHERWISE).items()
-    if hasattr(math, name)
+    getattr(math, name): getattr(np, name) for name in _ALIKE.split() if hasattr(math, name)
 }
 """Functions of `math`, all of whose arguments are real numbers, and NumPy's that compute the same.
 
