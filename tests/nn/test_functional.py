@@ -5,7 +5,7 @@ import pytest
 
 import wengert as wg
 from wengert import nn
-from wengert.rules import convolution, neural, normalization
+from wengert.rules import convolution, losses, neural, normalization
 from wengert.rules.rule import RULES, pull, push
 
 F = nn.functional
@@ -185,11 +185,11 @@ SAMPLES = [
     (neural.log_sigmoid, {"x": X(5)}),
     (neural.leaky_relu, {"x": X(5), "slope": 0.3}),
     (neural.hardtanh, {"x": X(5), "low": -0.5, "high": 0.5}),
-    (neural.mse, {"x": X(5), "target_": X(5)}),
-    (neural.mse_slope, {"scale": np.array(2.0), "x": X(5), "target_": X(5)}),
-    (neural.cross_entropy, {"x": X((4, 3)), "target": LABELS, "kept": None}),
-    (neural.cross_entropy_slope, {"x": X((4, 3)), "target": LABELS, "kept": LABELS > 0}),
-    (neural.bernoulli_loss, {"x": np.array([0.2, 0.7]), "b": np.array([0.3, 0.9])}),
+    (losses.mse, {"x": X(5), "target_": X(5)}),
+    (losses.mse_slope, {"scale": np.array(2.0), "x": X(5), "target_": X(5)}),
+    (losses.cross_entropy, {"x": X((4, 3)), "target": LABELS, "kept": None}),
+    (losses.cross_entropy_slope, {"x": X((4, 3)), "target": LABELS, "kept": LABELS > 0}),
+    (losses.bernoulli_loss, {"x": np.array([0.2, 0.7]), "b": np.array([0.3, 0.9])}),
 ]
 
 

@@ -27,6 +27,7 @@ from wengert.rules import (
     convolution,
     gates,
     indexing,
+    losses,
     neural,
     normalization,
     sampling,
@@ -89,16 +90,16 @@ ACTIVATIONS: dict[Any, list[Call]] = {
 }
 
 LOSSES: dict[Any, list[Call]] = {
-    neural.mse: [
+    losses.mse: [
         {"x": normal(2, 3), "target_": normal(2, 3)},
         {"x": normal(), "target_": normal()},
     ],
-    neural.mse_slope: [{"scale": normal(), "x": normal(2, 3), "target_": normal(2, 3)}],
-    neural.picked: [
+    losses.mse_slope: [{"scale": normal(), "x": normal(2, 3), "target_": normal(2, 3)}],
+    losses.picked: [
         {"x": normal(4, 3), "target": _targets, "weights": None, "axis": 1},
         {"x": normal(3, 2), "target": integers(1, -1), "weights": normal(2), "axis": 0},
     ],
-    neural.mean_picked: [
+    losses.mean_picked: [
         {
             "x": fixed(np.sin(np.arange(12.0)).reshape(4, 3)),
             "target": _targets,
@@ -106,7 +107,7 @@ LOSSES: dict[Any, list[Call]] = {
             "axis": 1,
         },
     ],
-    neural.unpicked: [
+    losses.unpicked: [
         {"g": normal(4), "target": _targets, "weights": None, "x_shape": (4, 3), "axis": 1},
         {
             "g": normal(2),
@@ -121,17 +122,17 @@ LOSSES: dict[Any, list[Call]] = {
             {"x": normal(4, 3), "target": _targets, "margin": margin, "p": p}
             for margin, p in ((1.0, 1), (0.3, 2))
         ]
-        for function in (neural.margins, neural.margins_slope)
+        for function in (losses.margins, losses.margins_slope)
     },
-    neural.cross_entropy: [
+    losses.cross_entropy: [
         {"x": normal(4, 3), "target": _targets, "kept": None},
         {"x": normal(4, 3), "target": _targets, "kept": _targets > 0},
     ],
-    neural.cross_entropy_slope: [
+    losses.cross_entropy_slope: [
         {"x": normal(4, 3), "target": _targets, "kept": None},
         {"x": normal(4, 3), "target": _targets, "kept": _targets > 0},
     ],
-    neural.bernoulli_loss: [
+    losses.bernoulli_loss: [
         {"x": call["a"], "b": call["b"]} for call in two(_probabilities, _probabilities)
     ],
     normalization.to_unit_square: real_and_complex(

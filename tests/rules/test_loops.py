@@ -11,7 +11,7 @@ import pytest
 
 import wengert as wg
 import wengert.nn.functional as F
-from wengert.rules import alignment, indexing, neural, reductions, sampling
+from wengert.rules import alignment, indexing, losses, neural, reductions, sampling
 from wengert.rules.loops import loops, within_loops
 from wengert.rules.quick import QUICK
 
@@ -83,7 +83,7 @@ def test_a_variable_that_changes_its_type_is_refused():
 
 def _in_python(monkeypatch: Any) -> None:
     """Leave plain arrays to the formulas."""
-    for module in (sampling, alignment, neural, reductions):
+    for module in (sampling, alignment, losses, neural, reductions):
         monkeypatch.setattr(module, "loopable", lambda *arrays: False)
 
 

@@ -15,6 +15,7 @@ from wengert.rules import (
     elementwise,
     gates,
     indexing,
+    losses,
     neural,
     normalization,
     products,
@@ -142,10 +143,10 @@ CALLS[indexing.put_along_axis] = [
     (*arrays(1, 7), INDEX[:2], FEW, 0),
 ]
 CLASSES = RNG.integers(-1, 7, 5)
-CALLS[neural.margins] = [(*arrays(1, *FEW), np.abs(CLASSES), 0.5, p) for p in (1, 2)]
-CALLS[neural.picked] = [(*arrays(1, *FEW), CLASSES, w, 1) for w in (None, *arrays(1, 5))]
-CALLS[neural.mean_picked] = [(*arrays(1, *FEW), CLASSES, 3, 1)]
-CALLS[neural.unpicked] = [(*arrays(1, 5), CLASSES, w, FEW, 1) for w in (None, *arrays(1, 5))]
+CALLS[losses.margins] = [(*arrays(1, *FEW), np.abs(CLASSES), 0.5, p) for p in (1, 2)]
+CALLS[losses.picked] = [(*arrays(1, *FEW), CLASSES, w, 1) for w in (None, *arrays(1, 5))]
+CALLS[losses.mean_picked] = [(*arrays(1, *FEW), CLASSES, 3, 1)]
+CALLS[losses.unpicked] = [(*arrays(1, 5), CLASSES, w, FEW, 1) for w in (None, *arrays(1, 5))]
 
 # ---- transforms and products
 

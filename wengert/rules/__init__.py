@@ -20,6 +20,7 @@ from wengert.rules import fft as fft
 from wengert.rules import gates as gates
 from wengert.rules import indexing as indexing
 from wengert.rules import linalg as linalg
+from wengert.rules import losses as losses
 from wengert.rules import neural as neural
 from wengert.rules import normalization as normalization
 from wengert.rules import products as products

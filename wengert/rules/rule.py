@@ -136,8 +136,9 @@ def register(
 
     `axes` names the arguments that count dimensions (none, if the function does so from the back):
     then all examples of a batch are one call, with axes one further, and with the batch in front of
-    the argument that is the `shape` of the result. `names`, separated by spaces, are PyTorch's: of the function, of the method, and, if
-    it is `inplace`, of their in-place forms; `doc` is what they say of themselves.
+    the argument that is the `shape` of the result. `names`, separated by spaces, are PyTorch's: of
+    the function, of the method, and, if it is `inplace`, of their in-place forms; `doc` is what
+    they say of themselves.
     """
     own, defaults = signature(function)
     if arguments is None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.arrays.batched.array import BatchedArray, Level, at, raw
-from wengert.rules import neural
+from wengert.rules import losses
 from wengert.rules.convolution import (
     convolution,
     convolution_input,
@@ -27,13 +27,13 @@ means = Level.means
 # ---- losses ---------------------------------------------------------------------------------
 
 
-@means(neural.mse)
+@means(losses.mse)
 def _mse(level: Level, x: Any, target_: Any) -> Any:
     d = x - target_
     return np.mean(d * d)
 
 
-@means(neural.mse_slope)
+@means(losses.mse_slope)
 def _mse_slope(level: Level, scale: Any, x: Any, target_: Any) -> Any:
     return (x - target_) * (2 / math.prod(x.shape) * scale)
 

@@ -1,9 +1,10 @@
 """Networks' functions, as `torch.nn.functional` has them: names, arguments and defaults.
 
 One file for each subject; begin with `activations.py`, and `shared.py` for what they have in
-common. Functions are composed of NumPy's, or of primitives in `rules/neural.py`, `convolution.py`
-and `normalization.py` where numerics or speed ask for one. To add one, write it where its subject
-is, and name it here; its layer, if it has one, is a class of some lines in `nn/layers/`.
+common. Functions are composed of NumPy's, or of primitives in `rules/` (`neural.py`, `losses.py`,
+`convolution.py`, `normalization.py`) where numerics or speed ask for one. To add one, write it
+where its subject is, and name it here; its layer, if it has one, is a class of some lines in
+`nn/layers/`.
 
 Imports functions, autograd and rules, and no modules: layers stand on this.
 """

@@ -28,9 +28,9 @@ from wengert.nn.functional.shared import (
     total,
     where,
 )
+from wengert.rules import losses as rules
 from wengert.rules import neural, special
 from wengert.rules.loops import loopable
-from wengert.rules.neural import note_classes
 from wengert.rules.products import pair_distances
 from wengert.tensor import Tensor, wrap
 
@@ -62,7 +62,7 @@ def mse_loss(
     return _weighted(apply(np.square, input - target), weight, reduction)
 
 
-_mse = recorder(neural.mse)
+_mse = recorder(rules.mse)
 
 
 def _weighted(loss: Any, weight: Tensor | None, reduction: str) -> Tensor:
@@ -179,10 +179,10 @@ def cross_entropy(
 def _mean_cross_entropy(input: Tensor, target: Tensor, ignore_index: int) -> Tensor:
     t, classes = target._array, input._array.shape[1]
     if not 0 <= ignore_index < classes and _all_classes(t, classes):
-        return apply(neural.cross_entropy, input, target, None)
+        return apply(rules.cross_entropy, input, target, None)
     kept = t != ignore_index
     _check_classes(t, kept, classes, ignore_index)
-    return apply(neural.cross_entropy, input, wrap(np.where(kept, t, 0)), kept)
+    return apply(rules.cross_entropy, input, wrap(np.where(kept, t, 0)), kept)
 
 
 def _all_classes(target: Any, classes: int) -> Any:
@@ -269,7 +269,7 @@ def nll_loss(
     if type(t) is np.ndarray and (loopable(x) if given is None else loopable(x, given)):
         places = np.empty(t.shape, np.int64)
         flat = t.reshape(-1), x.shape[classes], ignore_index, places.reshape(-1)
-        kept = note_classes(*flat)
+        kept = rules.note_classes(*flat)
         if kept >= 0:
             return _nll_of(input, places, kept, given, classes, reduction)
     kept = t != ignore_index
@@ -307,7 +307,7 @@ def _nll_of(
         return total(losses) / wrap(as_array(n, losses._array.dtype))
 
 
-_picked, _mean_picked = recorder(neural.picked), recorder(neural.mean_picked)
+_picked, _mean_picked = recorder(rules.picked), recorder(rules.mean_picked)
 
 
 def _check_nll(x: Any, t: Any, weight: Any, classes: int) -> None:
@@ -389,7 +389,7 @@ def binary_cross_entropy(
     _same_size(input, target)
     x = input._array
     require((x >= 0) & (x <= 1), RuntimeError, _NO_PROBABILITY)
-    loss = apply(neural.bernoulli_loss, input, target)
+    loss = apply(rules.bernoulli_loss, input, target)
     if weight is not None:
         loss = cast(loss * weight, input._array.dtype)
     return reduced(loss, reduction)
@@ -780,7 +780,7 @@ def multi_margin_loss(
     n = scores._array.shape[1]
     if not _all_classes(labels._array, n):
         _check_classes(labels._array, np.ones(labels.shape, bool), n, -100)
-    loss = apply(neural.margins, scores, labels, margin, p)
+    loss = apply(rules.margins, scores, labels, margin, p)
     if weight is not None:
         loss = loss * weight[labels]
     if lone:

@@ -73,7 +73,7 @@ from wengert.errors import TracingError
 from wengert.history import modes
 from wengert.history.location import here, is_internal, line_of
 from wengert.history.node import tick
-from wengert.rules import RULES, indexing
+from wengert.rules import RULES
 from wengert.rules.half import are_half, arrays_in, computed, keeps_numbers
 from wengert.tensor import Tensor
 
@@ -209,10 +209,7 @@ class Trace(Kind):
         if number or isinstance(x, (np.generic, list, tuple)):
             # What is a float of another class has a dtype to NumPy, as an array.
             return self.program.constant(np.asarray(x))
-        raise TracingError(
-            f"a traced array met {type(x).__name__}, which is no array or number, at\n  "
-            f"{line_of(*here())}\nConvert it with np.asarray before the compiled function."
-        )
+        raise refusals.no_number(x)
 
     def cast(self, x: Any, dtype: Any) -> Any:
         """A value in another dtype; Python numbers are left as they are."""
@@ -329,7 +326,7 @@ class Trace(Kind):
             if function not in INSTEAD:
                 raise
             raise refusals.shape_depends(f"np.{function.__name__}", INSTEAD[function]) from error
-        if type(y) is TracedArray and not y.path and y.ndim > 1 and _lays_out(function):
+        if type(y) is TracedArray and not y.path and y.ndim > 1 and layouts.decided(function):
             y.storage.strides = _laid_out(function, args, kwargs, y)
         if function is operator.getitem:
             return y
@@ -518,13 +515,7 @@ def _is_traced(x: Any) -> bool:
 
 def writable(x: Any) -> TracedArray:
     """The array that a function writes into."""
-    if type(x) is TracedArray:
-        return x
-    raise TracingError(
-        f"a compiled function writes into an array made outside of it, at\n  "
-        f"{line_of(*here())}\nReturn the result instead, or make the array inside with "
-        "np.zeros_like(x) of an argument; tensors may be written in place."
-    )
+    return x if type(x) is TracedArray else refusals.unwritable()
 
 
 def known(x: TracedArray) -> Any:
@@ -806,20 +797,10 @@ class TracedArray(ArrayMethods):
         return self.copy()
 
 
-def _lays_out(function: Any) -> bool:
-    """Whether NumPy decides how the result lies; of elementwise functions `kept` says it."""
-    return function in _INDEXED or (
-        type(function) is not np.ufunc and getattr(function, "__module__", "") == "numpy"
-    )
-
-
-_INDEXED = (operator.getitem, indexing.getitem)
-
-
 def _laid_out(function: Any, args: Any, kwargs: Any, result: TracedArray) -> Strides:
     """The strides that NumPy gives a result."""
     given = [x for x in arrays_in((*args, *kwargs.values())) if type(x) is TracedArray]
-    turned = function in _INDEXED or not all(x.is_plain for x in (result, *given))
+    turned = function in layouts.INDEXED or not all(x.is_plain for x in (result, *given))
     if not turned or any(x.storage is result.storage for x in given):
         return result.storage.strides
     like = lambda x: x.like if type(x) is TracedArray else None

@@ -9,6 +9,7 @@ question is asked again at full size.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from wengert.compile.plan.strides import row_major
 from wengert.compile.program.program import Shape
+from wengert.rules import indexing
 
 Strides = tuple[int, ...] | None
 """In elements; None for row-major arrays."""
@@ -26,8 +28,17 @@ SHORT = 16
 """Extents that stay as they are. The others become primes beyond it: no products of few agree."""
 PRIMES = 17, 19, 23, 29, 31, 37, 41, 43
 
+INDEXED = (operator.getitem, indexing.getitem)
+
 Like = Callable[[Any], np.ndarray[Any, Any] | None]
 """An array that lies as a traced one does, without numbers to look at; None of anything else."""
+
+
+def decided(function: Any) -> bool:
+    """Whether NumPy decides how the result lies; of elementwise functions `kept` says it."""
+    return function in INDEXED or (
+        type(function) is not np.ufunc and getattr(function, "__module__", "") == "numpy"
+    )
 
 
 def strides_of(array: np.ndarray[Any, Any]) -> Strides:

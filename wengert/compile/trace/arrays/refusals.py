@@ -44,6 +44,21 @@ def undecided(x: Any, what: str) -> Any:
     )
 
 
+def no_number(x: Any) -> TracingError:
+    return TracingError(
+        f"a traced array met {type(x).__name__}, which is no array or number, at\n  "
+        f"{line_of(*here())}\nConvert it with np.asarray before the compiled function."
+    )
+
+
+def unwritable() -> Any:
+    raise TracingError(
+        f"a compiled function writes into an array made outside of it, at\n  "
+        f"{line_of(*here())}\nReturn the result instead, or make the array inside with "
+        "np.zeros_like(x) of an argument; tensors may be written in place."
+    )
+
+
 def lost(x: Any, what: str) -> Any:
     raise TracingError(
         f"{what} of a value that was made while a function was compiled, which ended with an "

@@ -12,6 +12,10 @@ Imports nothing of the compiler. What differs between versions of Python stands 
 
 from __future__ import annotations
 
+import builtins
+import functools
+import sys
+from types import FunctionType
 from typing import Any
 
 from wengert.compile.trace.observe import rewrite
@@ -27,3 +31,24 @@ def will_call(function: Any) -> None:
     """Have what the library is about to call observed by the observer of this thread."""
     if rewrite.THREAD.observer is not None:
         rewrite.THREAD.observer.reached(function)
+
+
+@functools.cache
+def references() -> int:
+    """The references to an answer that nobody else has, as `answered` counts them."""
+    counts = []
+
+    class Counting(Observer):
+        def answered(self, value: Any) -> Any:
+            counts.append(sys.getrefcount(value))
+            return value
+
+    def probe() -> Any:
+        return list()  # noqa: C408  (a call)
+
+    outer, rewrite.THREAD.observer = rewrite.THREAD.observer, Counting()
+    try:
+        FunctionType(rewrite.rewritten(probe.__code__), vars(builtins))()
+    finally:
+        rewrite.THREAD.observer = outer
+    return counts[0]

@@ -7,7 +7,6 @@ of the program carries it out, after its own work, and the trace does not.
 
 from __future__ import annotations
 
-import builtins
 import functools
 import gc
 import operator
@@ -20,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compile.trace import observe
 from wengert.compile.trace.arrays.array import TracedArray
-from wengert.compile.trace.observe import Observer, Unobserved, rewrite
+from wengert.compile.trace.observe import Observer, Unobserved
 from wengert.compile.trace.observe.events import MISSING
 from wengert.compile.trace.observe.given import Done, Within
 from wengert.compile.trace.observe.objects import (
@@ -308,7 +308,7 @@ class Asking(Observer):
         if not self.has_acted(asked) and self.standing() == asked.stood:
             if not asked.ran and is_computed(asked.callee, asked.step.given(), value):
                 return value
-            shared = sys.getrefcount(value) > _references()
+            shared = sys.getrefcount(value) > observe.references()
             return self._compare(asked, value, shared)
         for ran in asked.ran:
             self.on_unobserved(ran)
@@ -717,27 +717,6 @@ class Asking(Observer):
 
 _OURS = 2
 """References to an object that only one variable holds, as they are counted."""
-
-
-@functools.cache
-def _references() -> int:
-    """Those to an answer that nobody else has, where `answered` counts them."""
-    counts = []
-
-    class Counting(Observer):
-        def answered(self, value: Any) -> Any:
-            counts.append(sys.getrefcount(value))
-            return value
-
-    def probe() -> Any:
-        return list()  # noqa: C408  (a call)
-
-    outer, rewrite.THREAD.observer = rewrite.THREAD.observer, Counting()
-    try:
-        FunctionType(rewrite.rewritten(probe.__code__), vars(builtins))()
-    finally:
-        rewrite.THREAD.observer = outer
-    return counts[0]
 
 
 def _nothing() -> None:
