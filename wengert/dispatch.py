@@ -10,7 +10,6 @@ Nothing in this package is imported here. Read `rules/` next.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import functools
 import inspect
@@ -259,30 +258,34 @@ def signature(function: Function) -> tuple[tuple[str, ...], dict[str, Any]]:
     if isinstance(function, np.ufunc):
         letters = map(chr, range(ord("a"), ord("a") + function.nin))
         return tuple(letters) if function.nin > 1 else ("x",), {}
-    written: Any = function
-    while hasattr(written, "__wrapped__") and not hasattr(written, "__signature__"):
-        written = written.__wrapped__
+    written = in_python(function)
     if type(written) is FunctionType and not hasattr(written, "__signature__"):
         return _as_written(written)
-    if type(written) is BuiltinFunctionType:
-        with contextlib.suppress(SyntaxError, ValueError):  # it says nothing, or not in Python
-            return _as_told(str(written.__text_signature__))  # type: ignore[attr-defined]
     parameters = inspect.signature(function).parameters
     names = tuple(p.name for p in parameters.values() if p.kind is not p.VAR_KEYWORD)
     defaults = {p.name: p.default for p in parameters.values() if p.default is not p.empty}
     return names, defaults
 
 
-def _as_told(text: str) -> tuple[tuple[str, ...], dict[str, Any]]:
-    # What inspect.signature says of a function in C, without compiling what Python's tokens are.
-    head = ast.parse(f"def told{text}: ...").body[0].args  # type: ignore[attr-defined]
-    if head.vararg or head.kwarg:
-        raise ValueError(text)
-    positional = [a.arg for a in (*head.posonlyargs, *head.args)]
-    keywords = [a.arg for a in head.kwonlyargs]
-    given = [*zip(positional[len(positional) - len(head.defaults) :], head.defaults, strict=True)]
-    given += zip(keywords, head.kw_defaults, strict=True)
-    return (*positional, *keywords), {n: ast.literal_eval(x) for n, x in given if x is not None}
+def in_python(function: Function) -> Any:
+    """The function that says what arguments one takes: for one in C, one in Python that does."""
+    written: Any = function
+    while hasattr(written, "__wrapped__") and not hasattr(written, "__signature__"):
+        written = written.__wrapped__
+    if type(written) is BuiltinFunctionType:
+        with contextlib.suppress(SyntaxError, NameError):  # it says nothing, or not in Python
+            return _as_told(str(written.__text_signature__))  # type: ignore[attr-defined]
+    return written
+
+
+@functools.cache
+def _as_told(text: str) -> FunctionType:
+    # No tree is made of the text, as by inspect.signature: up to 3.11.7 Python counts in one place
+    # how deep the trees of all threads are, and raises SystemError where two are made at once.
+    space: dict[str, Any] = {"__builtins__": {}}
+    exec(f"def told{text}: ...", space)  # noqa: S102 - a head, of no text of a user's
+    told: FunctionType = space["told"]
+    return told
 
 
 def _as_written(function: FunctionType) -> tuple[tuple[str, ...], dict[str, Any]]:

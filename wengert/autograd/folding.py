@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from wengert.history import cache
 from wengert.history.surroundings import unheard
+from wengert.history.uncollected import parsed
 
 if TYPE_CHECKING:
     from wengert.autograd.plan import Plan
@@ -197,7 +198,7 @@ class Template:
         self, head: str, known: Mapping[str, Any], names: Mapping[str, str]
     ) -> ast.FunctionDef:
         """The definition that `code` compiles."""
-        (definition,) = ast.parse(f"def {head}: pass").body
+        (definition,) = parsed(f"def {head}: pass").body
         assert isinstance(definition, ast.FunctionDef)
         for node in ast.walk(definition):
             if hasattr(node, "lineno"):
@@ -223,7 +224,7 @@ def _definitions(file: str) -> tuple[dict[str, ast.FunctionDef], set[str]]:
 
 @functools.cache
 def _parsed(file: str) -> ast.Module:
-    return ast.parse(_TEXTS[file])
+    return parsed(_TEXTS[file])
 
 
 def _around(line: int, node: ast.AST) -> Iterator[ast.AST]:
@@ -619,9 +620,7 @@ _VALUES: dict[type, Any] = {
 
 def _literal(value: Any) -> ast.expr:
     return (
-        ast.parse(repr(value), mode="eval").body
-        if isinstance(value, tuple)
-        else ast.Constant(value)
+        parsed(repr(value), mode="eval").body if isinstance(value, tuple) else ast.Constant(value)
     )
 
 

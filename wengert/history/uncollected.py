@@ -7,10 +7,12 @@ threshold that starts collections, not whether they are on: `gc.isenabled`, `gc.
 
 from __future__ import annotations
 
+import ast
 import gc
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from wengert.history import forks
 
@@ -56,6 +58,17 @@ def _end(work: _Work) -> None:
     _working.discard(work)
     if not _working and gc.get_threshold()[0] == NEVER:
         gc.set_threshold(*_before)
+
+
+@uncollected()
+def parsed(text: str | bytes, mode: str = "exec") -> Any:
+    """The syntax tree of a text, as `ast.parse` makes it, which fails where threads meet in it.
+
+    Up to 3.11.7 Python counts in one place, for all of them, how deep a tree is, and raises
+    SystemError when the number is another one in the end. They meet there while garbage is
+    collected, by finalizers and by those who are told of it.
+    """
+    return ast.parse(text, mode=mode)
 
 
 def _in_child() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.history.uncollected import parsed
 from wengert.rules import RULES
 
 MAX_LENGTH = 2000
@@ -149,7 +150,7 @@ class Expression:
                 f"the formula has {len(self.text)} characters; at most {MAX_LENGTH} are accepted"
             )
         try:
-            return ast.parse(self._source, mode="eval").body
+            return parsed(self._source, mode="eval").body
         except SyntaxError as error:
             column = max((error.offset or 1) - 1, 0)
             if re.search(r"[-+*/(,]\s*$", self._source) and "closed" not in error.msg:

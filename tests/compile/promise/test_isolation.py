@@ -3,7 +3,9 @@
 # ruff: noqa: E501  (programs as text read best with a statement on a line)
 from __future__ import annotations
 
+import ast
 import contextlib
+import gc
 import itertools
 import os
 import select
@@ -1034,3 +1036,75 @@ def test_threads_share_a_compiled_function() -> None:
 
     for _ in range(3):
         in_threads(4, work)
+
+
+# ---- where garbage is collected other threads get their turn ---------------------------------------
+
+
+@contextlib.contextmanager
+def collected_often(told: Any, threshold: int = 1) -> Any:
+    """Garbage is collected whenever more objects were made, and `told` is what comes in between."""
+    before = gc.get_threshold()
+    gc.callbacks.append(told)
+    gc.collect(0)  # it counts from here on
+    gc.set_threshold(threshold)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(told)
+
+
+def test_a_trace_makes_no_tree_of_syntax_while_others_make_theirs() -> None:
+    # Python up to 3.11.7 counts in one place how deep the trees of all threads are: a SystemError in
+    # the trace, for which one of several ranks ran eagerly, and called other collectives.
+    with collected_often(lambda phase, info: ast.parse("1")):
+        joined = wg.compile(lambda x: np.concatenate([x, x], 0))
+        joined(wg.ones(2))
+    assert "concatenate" in str(joined.program)
+
+
+def test_the_watch_stays_where_a_thread_begins_to_trace_while_another_ends() -> None:
+    # Who ended had asked already whether somebody traces: the other then read what is behind it.
+    def come(phase: str, info: Any) -> None:
+        nonlocal left
+        left -= phase == "start" and sys._getframe(1).f_code is watch._settle.__code__
+        if left == 0 and not watch.CAPTURES:
+            watch.CAPTURES[-1] = None
+            watch._settle()
+
+    for threshold, nth in itertools.product(range(1, 12), range(1, 20)):
+        left = nth
+        with collected_often(come, threshold):
+            watch._settle()
+        stands = watch.stands_in(vars(wg.Tensor)["_array"])
+        traces = bool(watch.CAPTURES)
+        watch.CAPTURES.pop(-1, None)
+        watch._settle()
+        assert stands == traces, (threshold, nth)
+
+
+def test_python_ends_without_a_word_of_what_is_told_of_collections() -> None:
+    # "Exception ignored in ... _begin": its module had been taken apart.
+    program = """
+        import gc
+        import wengert as wg
+        wg.compile(lambda x: 2 * x)(wg.ones(2))
+        gc.set_threshold(1)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stderr == ""
+
+
+def test_what_ended_a_trace_is_told_where_the_function_then_raises_something_else() -> None:
+    # Of ranks of which one ran eagerly, nobody learned why.
+    @wg.compile
+    def ends(x: Any) -> Any:
+        if wg.compiler.is_compiling():
+            raise NotImplementedError("not here")
+        raise ValueError("nor here")
+
+    with pytest.raises(ValueError, match="nor here") as caught:
+        ends(wg.ones(2))
+    assert "it raised NotImplementedError: not here" in caught.value.__notes__[0]

@@ -28,6 +28,7 @@ from wengert.compile.trace.world.inputs import equal
 from wengert.compile.trace.world.places import Argument, Known, Output, array_at
 from wengert.errors import TracingError
 from wengert.history.location import here
+from wengert.history.uncollected import parsed
 
 _OWN = __name__.partition(".")[0]
 
@@ -228,7 +229,7 @@ class Standalone(Printer):
 
 def _stripped(function: Callable[..., Any]) -> ast.Module:
     """A function's text without decorators, annotations and docstring."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    tree = parsed(textwrap.dedent(inspect.getsource(function)))
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             node.decorator_list, node.returns = [], None

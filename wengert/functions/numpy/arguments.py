@@ -18,7 +18,7 @@ import numpy as np
 from wengert import dtypes
 from wengert.arrays.facts import REDUCTIONS
 from wengert.arrays.kind import name_of
-from wengert.dispatch import as_array
+from wengert.dispatch import as_array, in_python
 from wengert.rules import reductions
 from wengert.tensor import MEANINGS
 
@@ -87,7 +87,7 @@ def _signature(function: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
     if isinstance(function, np.ufunc):
         return tuple("abcd"[: function.nin]) if function.nin > 1 else ("x",), _UFUNC
     try:
-        parameters = inspect.signature(function).parameters.values()
+        parameters = inspect.signature(in_python(function)).parameters.values()
     except ValueError:  # functions in C say nothing of theirs
         return (), {}
     placed = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -22,6 +22,7 @@ from wengert.compile.llvm.elementary.scalars import apply
 from wengert.compile.llvm.machine import functions
 from wengert.compile.llvm.machine.values import BYTE, I64, POINTER, B, element, number, stored
 from wengert.dispatch import Function
+from wengert.history.uncollected import parsed
 
 INT, FLOAT, BOOL = np.dtype(np.int64), np.dtype(np.float64), np.dtype(bool)
 CLASSES = {int: INT, float: FLOAT, bool: BOOL}
@@ -93,7 +94,7 @@ def _word(b: B, pointer: Any, at: int, kind: Any) -> Any:
 
 def tree(function: Function) -> ast.FunctionDef:
     """The text of a function, without its documentation."""
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    (definition,) = parsed(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(definition, ast.FunctionDef)
     if isinstance(definition.body[0], ast.Expr):
         del definition.body[0]
@@ -209,7 +210,7 @@ class _Text:
         return [self.value(x) for x in e.elts]
 
     def augment(self, s: ast.AugAssign) -> None:
-        kept = ast.copy_location(ast.parse(ast.unparse(s.target), mode="eval").body, s)
+        kept = ast.copy_location(parsed(ast.unparse(s.target), mode="eval").body, s)
         self._store(
             s.target, self._applied(_BINARY[type(s.op)], [self.value(kept), self.value(s.value)])
         )

@@ -26,6 +26,7 @@ from wengert.compile.trace.world.state import TOLD
 from wengert.functions.random import Generator
 from wengert.history import forks, modes
 from wengert.history.surroundings import BEFORE_ONCE, BEGINNING, DECIDING, EXCHANGING, SETTINGS
+from wengert.history.uncollected import uncollected
 from wengert.tensor import Tensor
 
 CAPTURES: dict[int, Any] = {}
@@ -210,7 +211,7 @@ def _settle() -> None:
     """Make the watched attributes what the captures at work ask for.
 
     All of it, the question included, is one call in C, so no interrupt and no other thread comes in
-    between; and to do it once too often does no harm.
+    between, as collections of garbage would let them; and to do it once too often does no harm.
     """
     modules: list[tuple[type, str, Any]] = []
     for cls in DECIDING:
@@ -220,7 +221,8 @@ def _settle() -> None:
     classes, names, watching = zip(*_WATCHED, *modules, *optimizers, strict=True)
     usual = [here.usual for here in watching]
     wanted = chain.from_iterable(map((usual, watching).__getitem__, map(bool, (CAPTURES,))))
-    deque(map(setattr, classes, names, wanted), 0)
+    with uncollected():
+        deque(map(setattr, classes, names, wanted), 0)
 
 
 def run(capture: Any, function: Callable[[], Any]) -> Any:
