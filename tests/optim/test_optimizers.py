@@ -394,3 +394,18 @@ def test_a_list_of_parameters_is_an_iterable_of_tensors():
     for module in (nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2))):
         with pytest.raises(TypeError, match=r"net\.parameters\(\)"):
             optim.Adam(module)
+
+
+@pytest.mark.parametrize("make", [optim.SGD, optim.Adam, optim.ASGD])
+def test_gradients_of_any_strides_are_taken_where_they_are_joined_as_bytes(make):
+    numbers = np.arange(12.0).reshape(3, 4)
+    for given in (numbers.T, numbers[:, ::2], numbers[::-1]):
+        stepped = []
+        for gradient in (given, given.copy()):
+            w, b = nn.Parameter(wg.ones(*given.shape).double()), nn.Parameter(wg.ones(2).double())
+            o = make([w, b], lr=0.1)
+            for _ in range(3):
+                w.grad, b.grad = wg.as_tensor(gradient), wg.ones(2).double()
+                o.step()
+            stepped.append(w.detach().numpy())
+        assert np.array_equal(*stepped)

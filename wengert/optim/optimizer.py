@@ -694,7 +694,7 @@ class Bundle:
             # Joining their bytes takes a quarter of the time of np.concatenate.
             joined = b"".join(gradients)
             return np.frombuffer(joined, dtype)
-        except (BufferError, ValueError):  # a gradient that is not contiguous
+        except TypeError:  # a gradient that is not contiguous
             return np.concatenate(gradients, axis=None)
 
     def step(self, optimizer: Optimizer, group: Group, gradients: Array) -> None:
