@@ -74,12 +74,12 @@ class Adafactor(Optimizer):
         if not state:
             state.update(_started(g))
         state["step"] += 1
-        t = state["step"].item()
-        size = max(least, _rms(p)) * min(lr, 1 / math.sqrt(t))
+        t = state["step"].double()
+        size = _rms(p).clamp(min=least) * t.rsqrt().clamp(max=lr)
         p *= 1 - lr * group["weight_decay"]
         variance = _averaged(state, g, t ** group["beta2_decay"], eps)
         u = g * variance.clamp(min=eps * eps).rsqrt()
-        p -= u * (size / max(1.0, _rms(u) / group["d"]))
+        p -= u * (size / (_rms(u) / group["d"]).clamp(min=1.0))
 
 
 def _started(g: Tensor) -> Group:
@@ -90,15 +90,21 @@ def _started(g: Tensor) -> Group:
     return {"step": count, "row_var": rows, "col_var": columns}
 
 
-def _rms(x: Tensor) -> float:
-    return float(x.norm()) / math.sqrt(x.numel())
+def _rms(x: Tensor) -> Tensor:
+    return x.norm() / math.sqrt(x.numel())
 
 
-def _averaged(state: Group, g: Tensor, weight: float, eps: float) -> Tensor:
+def _averaged(state: Group, g: Tensor, weight: Tensor, eps: float) -> Tensor:
     """The second moment after this gradient."""
+
+    def follow(name: str, now: Tensor) -> Tensor:
+        kept: Tensor = state[name]
+        kept += weight * (now - kept)
+        return kept
+
     squares = g * g
     if g.ndim < 2:
-        return state["variance"].lerp_(squares, weight)
-    rows = state["row_var"].lerp_(squares.mean(-1, keepdim=True), weight)
-    columns = state["col_var"].lerp_(squares.mean(-2, keepdim=True), weight)
+        return follow("variance", squares)
+    rows = follow("row_var", squares.mean(-1, keepdim=True))
+    columns = follow("col_var", squares.mean(-2, keepdim=True))
     return rows @ columns / rows.mean(-2, keepdim=True).clamp(min=eps)

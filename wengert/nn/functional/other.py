@@ -10,6 +10,7 @@ import numpy as np
 from wengert.autograd.engine import mark_written
 from wengert.autograd.settings import refuses
 from wengert.dispatch import known, require, within
+from wengert.dtypes import float64
 from wengert.functions.arguments import of_tensors
 from wengert.functions.joining import cat, stack
 from wengert.functions.rows import look_up
@@ -64,11 +65,11 @@ def embedding(
     else:
         out = apply(indexing.take_rows, weight, index)
     if scale_grad_by_freq:
-        counts = np.bincount(index.ravel(), minlength=rows)[index]
-        share = (1 / counts).astype(weight._array.dtype)[..., None]
         # Value out, gradient divided by how often the row occurs.
-        scaled = out * wrap(share)
-        out = scaled + (out - scaled).detach()
+        ones = out.new_ones(input.numel(), dtype=float64)
+        counts = ones.new_zeros(rows).index_add(0, input.reshape(-1), ones)[input]
+        scaled = out * counts.reciprocal().to(out.dtype).unsqueeze(-1)
+        out = out.detach() + (scaled - scaled.detach())
     if padding_idx is not None and out.requires_grad:
         at_padding = (index == padding_idx)[..., None]
         if not known(at_padding) or at_padding.any():
