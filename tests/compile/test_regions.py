@@ -9,6 +9,7 @@ import pytest
 
 import wengert as wg
 from tests.compile.stories import module
+from wengert import nn
 from wengert.errors import TracingError
 from wengert.nn import functional as F
 from wengert.utils.checkpoint import checkpoint, checkpoint_scan, checkpoint_sequential
@@ -371,3 +372,140 @@ def test_a_checkpoint_may_count_its_calls():
         expected = 2 * (wg.cos(x) * x + wg.sin(x))
         assert wg.allclose(f(x), expected.detach())
         assert m.calls == 2 * k + 2
+
+
+LOOPS: dict[str, Callable[[Any, Any], Any]] = {
+    "no region": lambda f, x: f(x),
+    "a checkpoint": again,
+    "a scan": lambda f, x: wg.scan(lambda h, _: (f(h), None), x, None, 3)[0],
+    "a while loop": lambda f, x: wg.while_loop(
+        lambda s: s[1] < 3, lambda s: (f(s[0]), s[1] + 1), (x, wg.tensor(0))
+    )[0],
+    "a branch": lambda f, x: wg.cond(x.sum() > 0, f, lambda x: x * 2, x),
+    "a checkpoint in a scan": lambda f, x: wg.scan(
+        lambda h, _: (again(f, h), None), x, None, 3
+    )[0],
+}  # fmt: skip
+ON_LEAVES: dict[str, Callable[[Any, Any], Any]] = {
+    "of a leaf": lambda w, hook: w.register_hook(hook),
+    "once it is accumulated": lambda w, hook: w.register_post_accumulate_grad_hook(
+        lambda w: w.grad.copy_(hook(w.grad))
+    ),
+}
+WITHIN: dict[str, Callable[[Any, Any], Any]] = {
+    "of what is computed": lambda w, hook: (v := w * 1).register_hook(hook) and v,
+    "before a node": lambda w, hook: (v := w * 1).grad_fn.register_prehook(
+        lambda gs: (hook(gs[0]),)
+    ) and v,
+}  # fmt: skip
+ABOUT = lambda g: g.clamp(max=0.4)
+
+
+def hooked(w: Any, x: Any, hooks: str, loop: str, way: str) -> Any:
+    v = WITHIN[hooks](w, ABOUT) if hooks in WITHIN else w
+    loss = (LOOPS[loop](lambda x: (v * x).tanh(), x) * v).sum()
+    if way == "grad":
+        return wg.autograd.grad(loss, [w])
+    if way == "twice":
+        loss.backward(retain_graph=True)
+    if way == "second":
+        loss = loss + (wg.autograd.grad(loss, [v], create_graph=True)[0] ** 2).sum()
+    loss.backward()
+    return w.grad.clone()
+
+
+@pytest.mark.crossed
+@pytest.mark.parametrize("way", ["once", "grad", "twice", "second"])
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("hooks", [*ON_LEAVES, *WITHIN])
+def test_hooks_around_a_body_see_the_whole_gradient_once(hooks: str, loop: str, way: str) -> None:
+    # The sweep within the body called them for its part, and the one around it for the sum.
+    def run(compile: Any) -> Any:
+        w = wg.tensor([0.5, 2.0], requires_grad=True)
+        ON_LEAVES.get(hooks, lambda *_: None)(w, ABOUT)
+        f = compile(lambda x: hooked(w, x, hooks, loop, way))
+        return f(wg.tensor([1.0, 2.0]))
+
+    for a, b in zip(run(lambda f: f), run(wg.compile), strict=True):
+        np.testing.assert_allclose(np.asarray(b), np.asarray(a), rtol=1e-5)
+
+
+@pytest.mark.parametrize("hooks", ["of a leaf", "of what is computed", "once it is accumulated"])
+def test_hooks_that_a_reentrant_checkpoint_would_call_in_parts_are_refused(hooks: str) -> None:
+    w = wg.tensor([0.5, 2.0], requires_grad=True)
+    ON_LEAVES.get(hooks, lambda *_: None)(w, ABOUT)
+
+    def f(x: Any) -> Any:
+        v = WITHIN[hooks](w, ABOUT) if hooks in WITHIN else w
+        (checkpoint(lambda x: (v * x).tanh(), x, use_reentrant=True) * v).sum().backward()
+
+    with pytest.raises(TracingError, match="a reentrant checkpoint of a tensor with hooks"):
+        wg.compile(f)(wg.tensor([1.0, 2.0], requires_grad=True))
+
+
+def test_a_reentrant_checkpoint_refuses_grad_compiled_too() -> None:
+    def f(x: Any) -> Any:
+        return wg.autograd.grad(checkpoint(layer, x, use_reentrant=True).sum(), [x])
+
+    x = wg.tensor(ROWS, requires_grad=True)
+    for g in (f, wg.compile(f)):
+        with pytest.raises(RuntimeError, match="is incompatible with"):
+            g(x)
+
+
+@pytest.mark.parametrize("passes", ["once", "twice", "of a gradient", "of that one's gradient"])
+def test_a_checkpoint_counts_as_often_as_the_passes_run_it(passes: str) -> None:
+    # A gradient of a gradient ran it once more than eager mode does.
+    net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 2))
+
+    def step(x: Any) -> None:
+        loss = again(net, x).square().mean()
+        for _ in range({"of a gradient": 1, "of that one's gradient": 2}.get(passes, 0)):
+            parts = wg.autograd.grad(loss, list(net.parameters()), create_graph=True)
+            loss = loss + sum(g.square().sum() for g in parts)
+        if passes == "twice":
+            loss.backward(retain_graph=True)
+        loss.backward()
+
+    x = wg.tensor(ROWS[:4], dtype=wg.float32)
+    step(x)
+    expected = int(net[1].num_batches_tracked)
+    compiled = wg.compile(step)
+    for k in range(3):
+        compiled(x)
+        assert net[1].num_batches_tracked == expected * (k + 2)
+
+
+@pytest.mark.parametrize("read_before", [False, True])
+def test_a_hook_that_a_call_leaves_on_a_leaf_is_refused_and_not_left(read_before: bool) -> None:
+    # Before the trace had read the leaf, the hook went to the leaf itself, and was not called.
+    w = wg.tensor([0.5, 2.0], requires_grad=True)
+
+    def f(x: Any) -> Any:
+        loss = (w * x).sum() if read_before else 0
+        w.register_hook(ABOUT)
+        (loss + (w * x).sum()).backward()
+
+    for _ in range(2):
+        with pytest.raises(TracingError, match="gets a hook"):
+            wg.compile(f)(wg.tensor([1.0, 2.0]))
+        w.sum().backward()
+        assert w.grad.tolist() == [1.0, 1.0]
+        w.register_hook(lambda g: g * 1)
+        w.grad = None
+
+
+def test_a_hook_that_a_call_takes_away_again_is_called_in_each() -> None:
+    w = wg.tensor([0.5, 2.0], requires_grad=True)
+    w.register_hook(lambda g: g * 2)
+
+    def f(x: Any) -> Any:
+        handle = w.register_hook(ABOUT)
+        (w * x).sum().backward()
+        handle.remove()
+        found, w.grad = w.grad, None
+        return found
+
+    compiled, x = wg.compile(f), wg.tensor([0.1, 2.0])
+    for k in range(3):
+        assert compiled(x * (k + 1)).tolist() == f(x * (k + 1)).tolist()

@@ -100,7 +100,7 @@ def sweep(
                     settled = direct.settle(node.saved, node, whole)
                 pulled = () if settled else node.pull(g)
         else:
-            if node.extras is not None:
+            if node.extras is not None and (node not in ends or not targets.inner):  # type: ignore[union-attr]
                 g = hooks.on_outputs(node, g, recorded)
             if targets is not None:
                 targets.capture(node, g)
@@ -146,7 +146,7 @@ def finish(leaves: dict[Any, Any], recorded: bool, targets: Targets | None) -> N
     accumulates = targets is None or targets.accumulates
     connects = recorded and modes.is_grad_enabled()  # else a leaf's `.grad` is numbers only
     for leaf, g in leaves.items():
-        if leaf.extras is not None:
+        if leaf.extras is not None and not (targets is not None and targets.inner):
             g = hooks.on_outputs(leaf, g, recorded)
             leaves[leaf] = hooks.before(leaf, g, recorded) if accumulates else g
     if not accumulates:
@@ -331,6 +331,8 @@ class Targets:
     """
 
     __slots__ = ("accumulates", "captured", "ends", "passed")
+    inner = False
+    """Whether it is part of a sweep around it, where hooks see all that arrives at the places."""
 
     def __init__(self, places: Iterable[tuple[Node, int]], accumulates: bool = False) -> None:
         self.captured: dict[tuple[Node, int], Any] = dict.fromkeys(places)
@@ -492,8 +494,9 @@ def current_task() -> Any:
 
 
 def has_targets() -> bool:
-    """Whether the innermost sweep of this thread goes to given inputs only."""
-    return _task.now.targets is not None
+    """Whether the innermost sweep of this thread goes to given inputs only, as its user wants."""
+    targets = _task.now.targets
+    return targets is not None and not targets.inner
 
 
 def will_reach(node: Node) -> bool:

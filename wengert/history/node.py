@@ -170,6 +170,14 @@ class Extras:
         self.tensor_hooks: dict[int, dict[int, Any]] = {}
         self.retainers: dict[int, weakref.ref[Any]] = {}
 
+    def copy(self) -> Extras:
+        """The same, to which hooks are added by themselves."""
+        extras = Extras()
+        extras.metadata, extras.retainers = self.metadata, self.retainers.copy()
+        extras.prehooks, extras.posthooks = self.prehooks.copy(), self.posthooks.copy()
+        extras.tensor_hooks = {slot: hooks.copy() for slot, hooks in self.tensor_hooks.items()}
+        return extras
+
 
 class RemovableHandle:
     """What registering a hook returns: `remove()` takes the hook away, as often as you like.

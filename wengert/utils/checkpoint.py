@@ -26,10 +26,10 @@ from wengert.errors import ModifiedError
 from wengert.functions import random
 from wengert.history import modes
 from wengert.history.location import here, line_of, warn
-from wengert.history.node import tick
+from wengert.history.node import AccumulateGrad, source, tick
 from wengert.imports import lacking as _lacking
-from wengert.tensor import Tensor, wrap
-from wengert.tree import flatten, rebuild
+from wengert.tensor import Tensor, current_node, wrap
+from wengert.tree import flatten, leaves, rebuild
 
 
 def checkpoint(
@@ -104,13 +104,48 @@ def _reentrant_in_program(region: _Region, args: tuple[Any, ...], draws_again: b
             return region.function(*args)
 
     def second() -> Any:
-        return region.function(*region.restored(regions.anew)[0])
+        _refuse_targets()
+        result = region.function(*region.restored(regions.anew)[0])
+        if _has_hooks(result, args, region.order):
+            world.refuse(
+                "a reentrant checkpoint of a tensor with hooks, which eager mode calls for each "
+                "part of its gradient (use_reentrant=False calls them once),"
+            )
+        return result
 
     if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
         with modes.no_grad():
             return region.function(*args)
     world = watch.active().world
     return regions.region(world.trace, first, second, _repeating(draws_again))
+
+
+def _refuse_targets() -> None:
+    if engine.has_targets():
+        raise RuntimeError(
+            "When use_reentrant=True, checkpoint is incompatible with .grad() or passing an "
+            "`inputs` parameter to .backward(). To resolve this error, use use_reentrant=False."
+        )
+
+
+def _has_hooks(result: Any, args: tuple[Any, ...], begun: int) -> bool:
+    """Whether a region reads what has hooks and was there before, without being given it."""
+    ends = {source(current_node(x))[0] for x in args if isinstance(x, Tensor)}
+    pending = [source(current_node(x))[0] for x in leaves(result) if isinstance(x, Tensor)]
+    seen = set(ends)
+    while pending:
+        node = pending.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if abs(node.order) < begun:
+            extras = node.extras
+            if extras is not None and (extras.tensor_hooks or extras.prehooks or extras.posthooks):
+                return True
+            if isinstance(node, AccumulateGrad) and node.post_hooks:
+                return True
+        pending += [source(edge)[0] for edge in node.edges]
+    return False
 
 
 def _repeating(draws_again: bool) -> Callable[[Any], bool]:
@@ -445,11 +480,7 @@ class _Reentrant(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        if engine.has_targets():
-            raise RuntimeError(
-                "When use_reentrant=True, checkpoint is incompatible with .grad() or passing an "
-                "`inputs` parameter to .backward(). To resolve this error, use use_reentrant=False."
-            )
+        _refuse_targets()
         args = list(ctx.others.restored()[0])
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = tensor.detach().requires_grad_(tensor.requires_grad)

@@ -20,6 +20,7 @@ from wengert.autograd import forward
 from wengert.compile.program.program import Statement, Value
 from wengert.compile.trace.arrays.array import NUMBERS, Trace
 from wengert.compile.trace.loops.repeats import BodyNode, Place, edge_to, history_of, reached, swept
+from wengert.compile.trace.world import watch
 from wengert.compile.trace.world.drawn import Draw, PutBack, Stands
 from wengert.compile.trace.world.places import key_of
 from wengert.history import modes
@@ -82,10 +83,16 @@ def anew(value: Any) -> Any:
 
 
 def made_again(trace: Trace, function: Callable[..., Any], *args: Any) -> Any:
-    """What a function returns, which runs again to be pulled back, on the same random numbers."""
+    """What a function returns, which runs again to be pulled back, on the same random numbers.
+
+    One that changes something outside, as running statistics, does so once: it keeps what it made.
+    """
+    world = watch.active().world
+    begun = world.done()
     return region(
-        trace, lambda: function(*args), lambda: function(*tree_map(anew, args)), lambda draw: True
-    )
+        trace, lambda: function(*args), lambda: function(*tree_map(anew, args)), lambda draw: True,
+        lambda: not world.has_done(begun, begun, world.done()),
+    )  # fmt: skip
 
 
 def has_other_numbers(first: list[Statement], again: list[Statement]) -> bool:

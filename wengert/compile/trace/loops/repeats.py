@@ -360,8 +360,10 @@ class Ends(engine.Targets):
     """Where a sweep through a body ends: not even a path to another target leads on from there.
 
     What lies around a body is pulled back by the sweep around it: the one value that two others
-    come from would get its cotangents twice.
+    come from would get its cotangents twice, and so would its hooks.
     """
+
+    inner = True
 
     def find(self, roots: Any) -> set[Node]:
         seen: dict[Node, None] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -366,11 +367,15 @@ class Behind(Node):
 
 
 def end_of(tensor: Tensor, node: Any) -> Node | None:
-    """Where history ends in the trace: with a leaf's hooks, or with what is behind."""
+    """Where history ends in the trace: with a leaf's hooks, to which others may be added for the
+    trace alone, or with what is behind.
+    """
     if not isinstance(node, AccumulateGrad):
         return None if node is None else Behind(node_of(node).order)
     leaf = AccumulateGrad(tensor)
-    leaf.order, leaf.extras, leaf.post_hooks = node.order, node.extras, node.post_hooks
+    leaf.order, leaf.post_hooks = node.order, copy(node.post_hooks)
+    if node.extras is not None:
+        leaf.extras = node.extras.copy()
     return leaf
 
 
@@ -388,7 +393,9 @@ class Beginning(NamedTuple):
         return cls(node, end, tuple(_hooks(end)))
 
     def is_as_before(self, node: Any) -> bool:
-        return self.is_there(node) and tuple(_hooks(node)) == self.hooks
+        own = self.node if isinstance(self.node, AccumulateGrad) else self.end
+        hooks = [tuple(_hooks(x)) for x in (node, own)]
+        return self.is_there(node) and hooks == [self.hooks] * 2
 
     def is_there(self, node: Any) -> bool:
         return node is self.node or node is self.end

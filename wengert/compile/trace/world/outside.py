@@ -124,8 +124,6 @@ class Outside:
         entry = Found(place, tensor, array, traced, traced, tracked)
         self.tensors[tensor] = entry
         if tracked and history._node is not None:
-            if isinstance(history._node, AccumulateGrad):
-                self.conditions.hooks(history._node)
             history._node = history.begin.end
         return entry
 
@@ -134,9 +132,12 @@ class Outside:
         if known is None:
             with watch.aside():
                 node, cell, origin = tensor._node, tensor._cell, tensor._origin
-            known = History(
-                tensor, Beginning.of(node, end_of(tensor, node)), node, self._cell(cell), origin
-            )
+            begin = Beginning.of(node, end_of(tensor, node))
+            first = node
+            if isinstance(node, AccumulateGrad):  # what hooks it gets, it gets here
+                self.conditions.hooks(node)
+                first = begin.end
+            known = History(tensor, begin, first, self._cell(cell), origin)
             self._histories[tensor] = known
         return known
 
