@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from wengert.autograd.engine import mark_written
 from wengert.autograd.settings import refuses
 from wengert.dispatch import known, require, within
 from wengert.dtypes import float64
@@ -15,6 +14,7 @@ from wengert.functions.arguments import of_tensors
 from wengert.functions.joining import cat, stack
 from wengert.functions.rows import look_up
 from wengert.functions.scattering import scatter_reduce
+from wengert.history import modes
 from wengert.nn.functional.shared import apply, reshape, where
 from wengert.nn.functional.windows import conv1d
 from wengert.rules import indexing
@@ -57,7 +57,7 @@ def embedding(
             raise AssertionError("Padding_idx must be within num_embeddings")
         padding_idx %= rows
     if max_norm is not None:
-        _shorten(weight, index, max_norm, norm_type)
+        _shorten(weight, input, max_norm, norm_type)
     if sparse:
         if scale_grad_by_freq:
             raise RuntimeError("scale_grad_by_freq is not supported with sparse gradients")
@@ -84,14 +84,12 @@ def _no_such_row(index: Any, rows: int) -> IndexError:
     )
 
 
-def _shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> None:
-    rows = np.unique(index)
-    table = weight._array
-    lengths = np.linalg.norm(table[rows], norm_type, axis=1)
-    long = lengths > max_norm
-    if long.any():
-        table[rows[long]] *= (max_norm / (lengths[long] + 1e-7))[:, None].astype(table.dtype)
-        mark_written(weight, "embedding_renorm_")
+def _shorten(weight: Tensor, index: Tensor, max_norm: float, norm_type: float) -> None:
+    with modes.no_grad():
+        places = index.reshape(-1)
+        rows = weight[places]
+        lengths = rows.norm(norm_type, 1, keepdim=True)
+        weight[places] = where(lengths > max_norm, rows * (max_norm / (lengths + 1e-7)), rows)
 
 
 @of_tensors(1)
