@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dtypes import get_default_dtype
-from wengert.functions.creation import zeros_like
 from wengert.history import modes
-from wengert.optim.optimizer import Group, Optimizer
+from wengert.optim.optimizer import Array, Group, Optimizer
 from wengert.optim.settings import at_least_zero, settings
 from wengert.tensor import Tensor
 
@@ -31,6 +29,8 @@ class Adafactor(Optimizer):
     tensor([[0.9000, 0.9000],
             [0.9000, 0.9000]], requires_grad=True)
     """
+
+    counts = True
 
     @settings("lr", "weight_decay")
     def __init__(
@@ -67,12 +67,16 @@ class Adafactor(Optimizer):
                         self._move(group, p, -p.grad if group["maximize"] else p.grad)
         return loss
 
+    def initial(self, group: Group, name: str, like: Array) -> Array:
+        if name in ("row_var", "col_var"):
+            like = like[..., :1] if name == "row_var" else like[..., :1, :]
+        return np.zeros_like(like)
+
     def _move(self, group: Group, p: Tensor, g: Tensor) -> None:
         lr, (eps, least) = group["lr"], group["eps"]
         eps = float(np.finfo(p._array.dtype).eps) if eps is None else eps
         state = self.state[p]
-        if not state:
-            state.update(_started(g))
+        self._start(group, p, state, ("variance",) if p.ndim < 2 else ("row_var", "col_var"))
         state["step"] += 1
         t = state["step"].double()
         size = _rms(p).clamp(min=least) * t.rsqrt().clamp(max=lr)
@@ -80,14 +84,6 @@ class Adafactor(Optimizer):
         variance = _averaged(state, g, t ** group["beta2_decay"], eps)
         u = g * variance.clamp(min=eps * eps).rsqrt()
         p -= u * (size / (_rms(u) / group["d"]).clamp(min=1.0))
-
-
-def _started(g: Tensor) -> Group:
-    count = g.new_zeros((), dtype=get_default_dtype())
-    if g.ndim < 2:
-        return {"step": count, "variance": zeros_like(g)}
-    rows, columns = zeros_like(g[..., :1]), zeros_like(g[..., :1, :])
-    return {"step": count, "row_var": rows, "col_var": columns}
 
 
 def _rms(x: Tensor) -> Tensor:
