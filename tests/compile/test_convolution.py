@@ -41,9 +41,9 @@ def all_three(geometry: Any) -> Any:
 
     def run(x: Any, weight: Any, bias: Any, g: Any) -> Any:
         return (
-            apply(rules.convolution, x, weight, *geometry, bias),
-            apply(rules.convolution_input, g, weight, tuple(x.shape), *geometry),
-            apply(rules.convolution_weight, g, x, tuple(weight.shape), *geometry),
+            apply(rules.convolution, x, weight, geometry, bias),
+            apply(rules.convolution_input, g, weight, tuple(x.shape), geometry),
+            apply(rules.convolution_weight, g, x, tuple(weight.shape), geometry),
         )
 
     return run
@@ -138,7 +138,7 @@ def test_views_are_read_where_they_lie() -> None:
     def run(x: Any, weight: Any) -> Any:
         image = x.permute(2, 3, 1, 0)[:, :, 1::2].flip(3)
         return (apply(rules.convolution, image, weight.permute(3, 0, 1, 2),
-                      (1, 1), (0, 1), (1, 1), 1),)  # fmt: skip
+                      ((1, 1), (0, 1), (1, 1), 1)),)  # fmt: skip
 
     compiled = wg.compile(run)
     same(compiled(x, weight), run(x, weight))
@@ -198,10 +198,10 @@ def test_pools_of_random_shapes(seed: int) -> None:
     g = rng.standard_normal((2, 3, *geometry[-1])).astype(dtype)
 
     def run(x: Any, g: Any) -> Any:
-        most = apply(rules.max_pool, x, *geometry)
-        places = apply(rules.max_spread, g, x, most, *geometry)
-        sums = apply(rules.sum_pool, x, *geometry)
-        return [most, places, sums, apply(rules.sum_spread, g, tuple(x.shape), *geometry)]
+        most = apply(rules.max_pool, x, geometry)
+        places = apply(rules.max_spread, g, x, most, geometry)
+        sums = apply(rules.sum_pool, x, geometry)
+        return [most, places, sums, apply(rules.sum_spread, g, tuple(x.shape), geometry)]
 
     values = wg.tensor(x), wg.tensor(g)
     compiled = wg.compile(run)
@@ -215,7 +215,7 @@ def test_the_first_of_equal_numbers_gets_the_gradient() -> None:
     g = wg.tensor(np.array([[[[5.0, 7]]]]))
 
     def run(x: Any, g: Any) -> Any:
-        return (apply(rules.max_spread, g, x, apply(rules.max_pool, x, *geometry), *geometry),)
+        return (apply(rules.max_spread, g, x, apply(rules.max_pool, x, geometry), geometry),)
 
     (made,) = wg.compile(run)(x, g)
     assert made.numpy().tolist() == [[[[5, 0, 0, 7], [0, 0, 0, 0]]]]
@@ -229,7 +229,7 @@ def test_an_infinite_gradient_goes_to_the_maximum_and_nowhere_else(width: int) -
     x, most = wg.tensor(numbers), wg.tensor(numbers[:, :, 1:, 1::2])
     g = np.full((1, 1, 1, width // 2), -1.0)
     g[..., 0] = math.inf
-    run = lambda g, x, most: (apply(rules.max_spread, g, x, most, *geometry),)
+    run = lambda g, x, most: (apply(rules.max_spread, g, x, most, geometry),)
     (made,), (eager,) = wg.compile(run)(wg.tensor(g), x, most), run(wg.tensor(g), x, most)
     wanted = np.zeros((1, 1, 2, width))
     wanted[:, :, 1:, 1::2] = g
@@ -237,7 +237,7 @@ def test_an_infinite_gradient_goes_to_the_maximum_and_nowhere_else(width: int) -
         np.testing.assert_array_equal(found.numpy(), wanted)
         assert not np.signbit(found.numpy()[wanted == 0]).any()
     h = wg.tensor(np.where(wanted == 0, math.inf, 1.0))
-    collected = apply(rules.max_collect, h, x, most, *geometry)
+    collected = apply(rules.max_collect, h, x, most, geometry)
     np.testing.assert_array_equal(collected.numpy(), np.ones_like(g))
 
 

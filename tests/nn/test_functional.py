@@ -156,11 +156,18 @@ def test_batch_norm_keeps_running_statistics_and_counts_the_write():
         nn.BatchNorm2d(2)(wg.ones(1, 2))
 
 
+def test_the_node_of_a_convolution_shows_what_its_windows_are_told_by():
+    layer = nn.Conv2d(4, 6, 3, stride=2, padding=1, groups=2)
+    node = layer(wg.ones(1, 4, 9, 9)).grad_fn
+    shown = node._saved_stride, node._saved_padding, node._saved_dilation, node._saved_groups
+    assert shown == ((2, 2), (1, 1), (1, 1), 2)
+
+
 # ---- rules ---------------------------------------------------------------------------------
 
 X = np.random.default_rng(0).standard_normal
-WINDOW = {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 0)}
-CONVOLUTION = {"stride": (2, 1), "padding": (1, 0), "dilation": (1, 2), "groups": 2}
+WINDOW = (3, 2), (2, 1), (1, 0)
+CONVOLUTION = {"windows": ((2, 1), (1, 0), (1, 2), 2)}
 IMAGES, KERNELS, MAPS = X((2, 4, 6, 7)), X((6, 2, 3, 2)), X((2, 6, 3, 5))
 LABELS = np.array([0, 2, 1, 1])
 SAMPLES = [
@@ -173,9 +180,9 @@ SAMPLES = [
         convolution.convolution_weight,
         {"g": MAPS, "x": IMAGES, "weight_shape": KERNELS.shape, **CONVOLUTION},
     ),
-    (convolution.max_pool, {"x": IMAGES, **WINDOW, "dilation": (1, 1), "out": (3, 6)}),
-    (convolution.sum_pool, {"x": IMAGES, **WINDOW, "dilation": (1, 1), "out": (3, 6)}),
-    (convolution.unfold, {"x": IMAGES, **WINDOW, "dilation": (1, 2)}),
+    (convolution.max_pool, {"x": IMAGES, "windows": (*WINDOW, (1, 1), (3, 6))}),
+    (convolution.sum_pool, {"x": IMAGES, "windows": (*WINDOW, (1, 1), (3, 6))}),
+    (convolution.unfold, {"x": IMAGES, "windows": (*WINDOW, (1, 2), (3, 5))}),
     (convolution.pad_with, {"x": X((2, 3)), "before": (1, -1), "after": (0, 2), "value": 7.0}),
     (normalization.standardize, {"x": X((3, 4, 5)), "axes": (1, 2), "eps": 0.1}),
     (neural.gelu, {"x": X(5)}),

@@ -186,29 +186,22 @@ def _convolved(kind: str) -> list[Call]:
             "input": {"g": normal(*y), "weight": normal(*weight), "x_shape": x},
             "weight": {"g": normal(*y), "x": normal(*x), "weight_shape": weight},
         }[kind]
-        calls.append(
-            arrays | {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-        )
+        calls.append(arrays | {"windows": (stride, padding, dilation, groups)})
     return real_and_complex(*calls)
 
 
-_unfolding = {"kernel": (2, 3), "stride": (2, 1), "padding": (1, 0), "dilation": (1, 2)}
+_unfolding = {"windows": ((2, 3), (2, 1), (1, 0), (1, 2), (3, 1))}
 _columns = (2, 3 * 6, 3 * 1)
 # Three windows of three along five numbers, and a fourth that only the border makes room for.
-_pool_1d = {"kernel": (3,), "stride": (1,), "padding": (1,), "dilation": (1,), "out": (5,)}
-_pool_2d = {
-    "kernel": (2, 2),
-    "stride": (2, 2),
-    "padding": (0, 0),
-    "dilation": (1, 1),
-    "out": (3, 2),
-}
+_pool_1d = {"windows": ((3,), (1,), (1,), (1,), (5,))}
+_pool_2d = {"windows": ((2, 2), (2, 2), (0, 0), (1, 1), (3, 2))}
+_pool_apart = {"x": distinct(1, 6), "windows": ((2,), (1,), (0,), (2,), (4,))}
 
 
 def _maxima(pool: Call) -> Call:
     """Windows with their maxima, as max_pool's own cotangent is asked."""
     x = distinct(2, 3, 5) if pool is _pool_1d else distinct(2, 5, 4)
-    return {"condition": x, "target": fixed(convolution.max_pool(x, **pool))} | pool
+    return {"condition": x, "target": fixed(convolution.max_pool(x, pool["windows"]))} | pool
 
 
 _spread_1d, _spread_2d = _maxima(_pool_1d), _maxima(_pool_2d)
@@ -224,14 +217,7 @@ WINDOWS: dict[Any, list[Call]] = {
     convolution.max_pool: [
         {"x": distinct(2, 3, 5)} | _pool_1d,
         {"x": distinct(2, 5, 4)} | _pool_2d,
-        {
-            "x": distinct(1, 6),
-            "kernel": (2,),
-            "stride": (1,),
-            "padding": (0,),
-            "dilation": (2,),
-            "out": (4,),
-        },
+        _pool_apart,
     ],
     convolution.max_spread: [
         {"g": normal(2, 3, 5)} | _spread_1d,
@@ -244,8 +230,7 @@ WINDOWS: dict[Any, list[Call]] = {
     convolution.sum_pool: real_and_complex(
         {"x": normal(2, 3, 5)} | _pool_1d,
         {"x": normal(2, 5, 4)} | _pool_2d,
-        {"x": normal(1, 6), "kernel": (2,), "stride": (1,), "padding": (0,)}
-        | {"dilation": (2,), "out": (4,)},
+        _pool_apart | {"x": normal(1, 6)},
     ),
     convolution.sum_spread: real_and_complex(
         {"g": normal(2, 3, 5), "x_shape": (2, 3, 5)} | _pool_1d,

@@ -211,15 +211,15 @@ ONE, NONE = (1, 1), (0, 0)
 INPUTS, WEIGHT = IMAGES, (8, 8, 3, 3)
 WINDOWS = ONE, ONE, ONE, 1
 CALLS[convolution.convolution] = [
-    (*arrays(1, n, *INPUTS[1:]), *arrays(1, *WEIGHT), *WINDOWS, bias)
+    (*arrays(1, n, *INPUTS[1:]), *arrays(1, *WEIGHT), WINDOWS, bias)
     for n in (1, 16)
     for bias in (None, *arrays(1, 8))
 ]
 CALLS[convolution.convolution_input] = [
-    (*arrays(1, n, *INPUTS[1:]), *arrays(1, *WEIGHT), (n, *INPUTS[1:]), *WINDOWS) for n in (1, 16)
+    (*arrays(1, n, *INPUTS[1:]), *arrays(1, *WEIGHT), (n, *INPUTS[1:]), WINDOWS) for n in (1, 16)
 ]
 CALLS[convolution.convolution_weight] = [
-    (*arrays(2, n, *INPUTS[1:]), WEIGHT, *WINDOWS) for n in (1, 16)
+    (*arrays(2, n, *INPUTS[1:]), WEIGHT, WINDOWS) for n in (1, 16)
 ]
 CALLS[convolution._each_channel] = [tuple(arrays(1, *BATCH))]
 LINE, PLANES = arrays(1, 2, 3, 11)[0], arrays(1, 2, 3, 7, 6)[0]
@@ -230,11 +230,11 @@ POOLED = [
     (*arrays(1, 2, 1, 3, 4, 4), ROOM),
 ]
 for function in (convolution.max_pool, convolution.sum_pool):
-    CALLS[function] = [(x, *windows) for x, windows in POOLED]
-POOLS = [(convolution.max_pool(x, *windows), x, windows) for x, windows in POOLED]
-CALLS[convolution.max_spread] = [(*arrays(1, *y.shape), x, y, *windows) for y, x, windows in POOLS]
+    CALLS[function] = [(x, windows) for x, windows in POOLED]
+POOLS = [(convolution.max_pool(x, windows), x, windows) for x, windows in POOLED]
+CALLS[convolution.max_spread] = [(*arrays(1, *y.shape), x, y, windows) for y, x, windows in POOLS]
 CALLS[convolution.sum_spread] = [
-    (*arrays(1, *y.shape), x.shape, *windows) for y, x, windows in POOLS
+    (*arrays(1, *y.shape), x.shape, windows) for y, x, windows in POOLS
 ]
 BORDERS = [(ONE, (2, 1), mode) for mode in ("reflect", "replicate", "circular")]
 CALLS[convolution.bordered] = [

@@ -283,7 +283,7 @@ def _node_class(rule: Rule, number: str | None = None) -> type[Node]:
         return pulling(recorded, False, own | chosen)
 
     members: dict[str, Any] = {"__slots__": (), "rule": rule, "fields": plan.fields}
-    members |= saved.introspection(members["fields"])
+    members |= saved.introspection(plan.fields, rule.parts)
     members["numbers"] = int(number is not None and rule.function in _BETWEEN_TENSORS)
     members |= {name: later(name) for name in ("pull", "pull_recorded")}
     members["selecting"] = staticmethod(functools.cache(selecting))

@@ -326,8 +326,11 @@ _SHOWN = {
 """PyTorch's names for what our rules call otherwise."""
 
 
-def introspection(fields: tuple[str, ...]) -> dict[str, property]:
-    """The properties `_saved_self`, `_raw_saved_self` and so on of a class of nodes.
+def introspection(
+    fields: tuple[str, ...], parts: dict[str, tuple[str, ...]]
+) -> dict[str, property]:
+    """The properties `_saved_self`, `_raw_saved_self` and so on of a class of nodes. Of a field
+    that has `parts` each is one.
 
     They are written out per class: a `__getattr__` would slow down every attribute of every node.
     """
@@ -340,6 +343,9 @@ def introspection(fields: tuple[str, ...]) -> dict[str, property]:
                 functools.partial(_shown, index=index, field=field)
             )
             members[f"_raw_saved_{name}"] = property(functools.partial(_raw, index=index))
+        for place, name in enumerate(parts.get(field, ())):
+            shown = lambda node, i=index, k=place: kept(node)[i][k]
+            members[f"_saved_{name}"] = property(shown)
     return members
 
 

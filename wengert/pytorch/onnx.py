@@ -293,7 +293,7 @@ def _concatenate(g: Graph, s: Statement) -> str:
 
 
 def _convolution(g: Graph, s: Statement) -> str:
-    x, weight, stride, padding, dilation, groups, *more = s.args
+    x, weight, (stride, padding, dilation, groups), *more = s.args
     bias = more[0] if more else s.kwargs.get("bias")
     operands = [x, weight] if bias is None else [x, weight, bias]
     return g.node(
@@ -304,7 +304,7 @@ def _convolution(g: Graph, s: Statement) -> str:
 
 
 def _max_pool(g: Graph, s: Statement) -> str:
-    x, kernel, stride, padding, dilation, out = s.args
+    x, (kernel, stride, padding, dilation, out) = s.args
     told = zip(x.shape[2:], kernel, stride, padding, dilation, out, strict=True)
     # Windows that begin inside and end outside are asked for by more padding at the end.
     ends = [d * (k - 1) + 1 + t * (m - 1) - n - p for n, k, t, p, d, m in told]

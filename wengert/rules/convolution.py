@@ -28,6 +28,11 @@ from wengert.rules.rule import general, linear, transposed
 from wengert.rules.ways import implemented, way
 
 Sizes = tuple[int, ...]
+Windows = tuple[Any, ...]
+"""A convolution's are told by (stride, padding, dilation, groups), those of columns and pools by
+(kernel, stride, padding, dilation, out): with ceil_mode a pool's last ones reach beyond the right
+padding."""
+WINDOWS = {"windows": ("stride", "padding", "dilation", "groups")}
 
 # Columns are made for so many numbers at a time: about what a second-level cache holds.
 BLOCK = 1 << 18
@@ -185,40 +190,32 @@ def _pays(samples: Any, other: Any, weight: Sizes, out: Sizes, least: int | None
     return alike and terms <= LARGE and len(samples) * math.prod(out) * terms >= least
 
 
-def _with_bias(x: Any, weight: Any, bias: Any, *settings: Any) -> Any:
-    return convolution(x, weight, *settings, bias)
+def _with_bias(x: Any, weight: Any, bias: Any, windows: Windows) -> Any:
+    return convolution(x, weight, windows, bias)
 
 
-def _of_sample(g: Any, weight: Any, shape: Sizes, *settings: Any) -> Any:
-    return convolution_input(g, weight, (g.shape[0], *shape), *settings)
+def _of_sample(g: Any, weight: Any, shape: Sizes, windows: Windows) -> Any:
+    return convolution_input(g, weight, (g.shape[0], *shape), windows)
 
 
-def _once(x: Any, g: Any, *settings: Any) -> Any:
-    return convolution_weight(g, x, *settings)[None]
+def _once(x: Any, g: Any, weight_shape: Sizes, windows: Windows) -> Any:
+    return convolution_weight(g, x, weight_shape, windows)[None]
 
 
-def _convolution_like(x: Any, weight: Any, *windows: Any, **bias: Any) -> Any:
-    stride, padding, dilation, _ = windows[:4]
-    out = output_sizes(x.shape[2:], weight.shape[2:], stride, padding, dilation)
+def _convolution_like(x: Any, weight: Any, windows: Windows, bias: Any = None) -> Any:
+    out = output_sizes(x.shape[2:], weight.shape[2:], *windows[:3])
     return np.empty((x.shape[0], weight.shape[0], *out), x.dtype)
 
 
-def _of_shape(g: Any, other: Any, shape: Sizes, *windows: Any) -> Any:
+def _of_shape(g: Any, other: Any, shape: Sizes, windows: Windows) -> Any:
     return np.empty(shape, g.dtype)
 
 
 @functools.partial(primitive, result=_convolution_like)
 @implemented
-def convolution(
-    x: Any,
-    weight: Any,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    groups: int,
-    bias: Any = None,
-) -> Any:
+def convolution(x: Any, weight: Any, windows: Windows, bias: Any = None) -> Any:
     """Sums over c, k of x[n, c, stride p + dilation k - padding] weight[o, c, k], + bias[o]."""
+    stride, padding, dilation, groups = windows
     samples, kernel = x.shape[0], weight.shape[2:]
     out = output_sizes(x.shape[2:], kernel, stride, padding, dilation)
     o = weight.shape[0]
@@ -236,35 +233,25 @@ def convolution(
 
 @way(
     convolution,
-    lambda x, weight, stride, padding, dilation, groups, bias=None: (
+    lambda x, weight, windows, bias=None: (
         many(x)
         and _pays(
             *(x, weight, weight.shape),
-            output_sizes(x.shape[2:], weight.shape[2:], stride, padding, dilation),
+            output_sizes(x.shape[2:], weight.shape[2:], *windows[:3]),
         )
     ),
 )
-def _compiled(
-    x: Any,
-    weight: Any,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    groups: int,
-    bias: Any = None,
-) -> Any:
-    settings = (stride, padding, dilation, groups)
+def _compiled(x: Any, weight: Any, windows: Windows, bias: Any = None) -> Any:
     if bias is None:
-        return by_samples(convolution, [x], [weight], settings)
-    return by_samples(_with_bias, [x], [weight, bias], settings)
+        return by_samples(convolution, [x], [weight], (windows,))
+    return by_samples(_with_bias, [x], [weight, bias], (windows,))
 
 
 @functools.partial(primitive, result=_of_shape)
 @implemented
-def convolution_input(
-    g: Any, weight: Any, x_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-) -> Any:
+def convolution_input(g: Any, weight: Any, x_shape: Sizes, windows: Windows) -> Any:
     """The transpose of `convolution` in x: what a transposed convolution computes."""
+    stride, padding, dilation, groups = windows
     samples, kernel, out = x_shape[0], weight.shape[2:], g.shape[2:]
     channels, o = x_shape[1], weight.shape[0]
     back = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
@@ -272,7 +259,7 @@ def convolution_input(
     exact = min(back) >= 0 and x_shape[2:] == output_sizes(out, kernel, stride, back, dilation)
     if fewer and exact and all(s == 1 for s in stride):
         # Fewer numbers are moved when the windows are of g: a convolution with the weight reversed.
-        return convolution(g, _reversed(weight, groups), stride, back, dilation, groups)
+        return convolution(g, _reversed(weight, groups), (stride, back, dilation, groups))
     sizes, inner = _around(x_shape, padding, padding)
     spatial = sizes[2:]
     result = np.empty(x_shape, g.dtype)
@@ -284,8 +271,8 @@ def convolution_input(
         columns = np.matmul(matrix, turned.reshape(groups, o // groups, -1))
         columns = columns.reshape(channels, *kernel, *out, -1)
         target = np.zeros((channels, *spatial, turned.shape[-1]), g.dtype)
-        windows = spatial, kernel, stride, dilation, out
-        if (inside := _few_places(columns, columns.size, *windows)) is not None:
+        lie = spatial, kernel, stride, dilation, out
+        if (inside := _few_places(columns, columns.size, *lie)) is not None:
             whole = target.reshape(channels, math.prod(spatial), -1)
             _add_windows(columns.reshape(channels, *inside.T.shape, -1), inside, whole)
         else:
@@ -301,11 +288,8 @@ def convolution_input(
         many(g, enough=1 << 11) and _pays(g, weight, weight.shape, g.shape[2:], FEWER)
     ),
 )
-def _input_compiled(
-    g: Any, weight: Any, x_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-) -> Any:
-    settings = (x_shape[1:], stride, padding, dilation, groups)
-    return by_samples(_of_sample, [g], [weight], settings)
+def _input_compiled(g: Any, weight: Any, x_shape: Sizes, windows: Windows) -> Any:
+    return by_samples(_of_sample, [g], [weight], (x_shape[1:], windows))
 
 
 def _reversed(weight: Any, groups: int) -> Any:
@@ -318,10 +302,9 @@ def _reversed(weight: Any, groups: int) -> Any:
 
 @functools.partial(primitive, result=_of_shape)
 @implemented
-def convolution_weight(
-    g: Any, x: Any, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-) -> Any:
+def convolution_weight(g: Any, x: Any, weight_shape: Sizes, windows: Windows) -> Any:
     """The transpose of `convolution` in the weight."""
+    stride, padding, dilation, groups = windows
     samples, kernel, out = x.shape[0], weight_shape[2:], g.shape[2:]
     o = weight_shape[0]
     flat = g.reshape(samples, groups, o // groups, math.prod(out))
@@ -337,10 +320,8 @@ def convolution_weight(
     convolution_weight,
     lambda g, x, weight_shape, *_, **__: many(x) and _pays(x, g, weight_shape, g.shape[2:]),
 )
-def _weight_compiled(
-    g: Any, x: Any, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-) -> Any:
-    return sum_of_samples(_once, [x, g], (weight_shape, stride, padding, dilation, groups))
+def _weight_compiled(g: Any, x: Any, weight_shape: Sizes, windows: Windows) -> Any:
+    return sum_of_samples(_once, [x, g], (weight_shape, windows))
 
 
 @implemented
@@ -362,67 +343,56 @@ linear(
     convolution,
     convolution_input,
     convolution_weight,
-    *[None] * 4,
+    None,
     _each_channel,
     forward={
-        "x": lambda t, weight, stride, padding, dilation, groups: convolution(
-            t, weight, stride, padding, dilation, groups
-        ),
-        "weight": lambda t, x, stride, padding, dilation, groups: convolution(
-            x, t, stride, padding, dilation, groups
-        ),
+        "x": lambda t, weight, windows: convolution(t, weight, windows),
+        "weight": lambda t, x, windows: convolution(x, t, windows),
         "bias": _spread,
     },
     promotes=False,
+    parts=WINDOWS,
 )
 
 
-def _convolved(
-    x: Any, weight: Any, g_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-) -> Any:
+def _convolved(x: Any, weight: Any, g_shape: Sizes, windows: Windows) -> Any:
     """The convolution as its transposes know it: x may have room for more windows than that."""
-    y = convolution(x, weight, stride, padding, dilation, groups)
+    y = convolution(x, weight, windows)
     return y if y.shape == g_shape else y[tuple(map(slice, g_shape))]
 
 
 linear(
     convolution_input,
     _convolved,
-    lambda h, g, weight_shape, stride, padding, dilation, groups: convolution_weight(
-        g, h, weight_shape, stride, padding, dilation, groups
-    ),
+    lambda h, g, weight_shape, windows: convolution_weight(g, h, weight_shape, windows),
     name="ConvolutionTranspose",
     promotes=False,
+    parts=WINDOWS,
 )
 linear(
     convolution_weight,
-    lambda h, g_shape, x, stride, padding, dilation, groups: _convolved(
-        x, h, g_shape, stride, padding, dilation, groups
-    ),
-    lambda h, g, x_shape, stride, padding, dilation, groups: convolution_input(
-        g, h, x_shape, stride, padding, dilation, groups
-    ),
+    lambda h, g_shape, x, windows: _convolved(x, h, g_shape, windows),
+    lambda h, g, x_shape, windows: convolution_input(g, h, x_shape, windows),
     name="ConvolutionBackward",
+    parts=WINDOWS,
 )
 
 # ---- unfolding -----------------------------------------------------------------------------
 
 
 @primitive
-def unfold(x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Any:
+def unfold(x: Any, windows: Windows) -> Any:
     """The windows of x, (N, C, *S), as columns: (N, C * K, P)."""
-    out = output_sizes(x.shape[2:], kernel, stride, padding, dilation)
+    kernel, stride, padding, dilation, out = windows
     columns = _columns(padded(x, padding), kernel, stride, dilation, out, 1)
     return columns.reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(out)).copy()
 
 
 @primitive
-def fold(
-    g: Any, x_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
-) -> Any:
+def fold(g: Any, x_shape: Sizes, windows: Windows) -> Any:
     """Columns added back to the places of `x_shape` they came from: unfold transposed."""
-    out = output_sizes(x_shape[2:], kernel, stride, padding, dilation)
-    result, inner = _emptied(x_shape, g.dtype, kernel, stride, padding, dilation, out)
+    kernel, stride, _, dilation, out = windows
+    result, inner = _emptied(x_shape, g.dtype, *windows)
     columns = g.reshape(*x_shape[:2], *kernel, *out)
     for place, window in _offsets(kernel, stride, dilation, out):
         result[window] += columns[(slice(None), slice(None), *place)]
@@ -432,9 +402,6 @@ def fold(
 transposed(unfold, fold, "Im2Col", "Col2Im")
 
 # ---- pooling -------------------------------------------------------------------------------
-#
-# A pool's windows are told by (kernel, stride, padding, dilation, out): with ceil_mode the last
-# ones reach beyond the right padding.
 
 
 @functools.lru_cache(256)
@@ -460,31 +427,6 @@ def _pieces(*windows: Sizes) -> list[Any]:
     return [window for _, window in _offsets(kernel, stride, dilation, out)]
 
 
-def _pooled(combine: Any, x: Any, border: Any, *windows: Sizes) -> Any:
-    """The numbers of each window combined."""
-    x = _bordered(x, border, *windows)
-    first, *others = _pieces(*windows)
-    result = x[first].copy()
-    for window in others:
-        combine(result, x[window], out=result)
-    return result
-
-
-def _largest(x: Any, *windows: Sizes) -> Any:
-    """The largest number of each window: of its rows first, one dimension after the other."""
-    kernel, stride, padding, dilation, out = windows
-    x = _bordered(x, lowest(x.dtype), *windows)
-    for axis in range(len(kernel)):
-        each = ((k[axis],) for k in (kernel, stride, padding, dilation, out))
-        first, *others = _pieces(*each)
-        behind = (slice(None),) * (len(kernel) - 1 - axis)
-        result = x[(*first, *behind)].copy()
-        for window in others:
-            np.maximum(result, x[(*window, *behind)], out=result)
-        x = result
-    return x
-
-
 def _emptied(shape: Sizes, dtype: Any, *windows: Sizes) -> tuple[Any, Any]:
     """Zeros with the border, and the view of them without it."""
     padding = windows[2]
@@ -499,11 +441,19 @@ def lowest(dtype: Any) -> Any:
 
 @primitive
 @implemented
-def max_pool(
-    x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
-) -> Any:
-    """The largest number of each window; NaN if there is one."""
-    return _largest(x, kernel, stride, padding, dilation, out)
+def max_pool(x: Any, windows: Windows) -> Any:
+    """The largest number of each window: of its rows first, one dimension after the other; NaN if
+    there is one.
+    """
+    x = _bordered(x, lowest(x.dtype), *windows)
+    for axis in range(len(windows[0])):
+        first, *others = _pieces(*((sizes[axis],) for sizes in windows))
+        behind = (slice(None),) * (len(windows[0]) - 1 - axis)
+        result = x[(*first, *behind)].copy()
+        for window in others:
+            np.maximum(result, x[(*window, *behind)], out=result)
+        x = result
+    return x
 
 
 def _winners(condition: Any, target: Any, *windows: Sizes) -> Any:
@@ -533,58 +483,41 @@ def _sharing(g: Any) -> Callable[[Any, Any], Any]:
 
 @primitive
 @implemented
-def max_spread(
-    g: Any, condition: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, out: Sizes,
-) -> Any:  # fmt: skip
+def max_spread(g: Any, condition: Any, target: Any, windows: Windows) -> Any:
     """`g` put where the maxima `target` of the windows of `condition` came from."""
-    result, inner = _emptied(condition.shape, g.dtype, kernel, stride, padding, dilation, out)
+    result, inner = _emptied(condition.shape, g.dtype, *windows)
     share = _sharing(g)
-    for window, hit in _winners(condition, target, kernel, stride, padding, dilation, out):
+    for window, hit in _winners(condition, target, *windows):
         result[window] += share(g, hit)
     return np.ascontiguousarray(inner)
 
 
 @primitive
-def max_collect(
-    h: Any, condition: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, out: Sizes,
-) -> Any:  # fmt: skip
+def max_collect(h: Any, condition: Any, target: Any, windows: Windows) -> Any:
     """`h` at the places of the maxima: `max_spread` transposed."""
-    h = _bordered(h, 0, kernel, stride, padding, dilation, out)
+    h = _bordered(h, 0, *windows)
     result, share = np.zeros(target.shape, h.dtype), _sharing(h)
-    for window, hit in _winners(condition, target, kernel, stride, padding, dilation, out):
+    for window, hit in _winners(condition, target, *windows):
         result += share(h[window], hit)
     return result
 
 
 @primitive
-def max_places(
-    x: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
-) -> Any:
+def max_places(x: Any, target: Any, windows: Windows) -> Any:
     """Where each window's maximum is: its index in the flattened spatial dimensions."""
-    n = len(kernel)
-    spatial = x.shape[-n:]
+    spatial = x.shape[-len(windows[0]) :]
     places = np.broadcast_to(np.arange(math.prod(spatial)).reshape(spatial), x.shape)
-    places = _bordered(places, 0, kernel, stride, padding, dilation, out)
+    places = _bordered(places, 0, *windows)
     result = np.zeros(target.shape, np.int64)
-    for window, hit in _winners(x, target, kernel, stride, padding, dilation, out):
+    for window, hit in _winners(x, target, *windows):
         result += places[window] * hit
     return result
 
 
 general(
     max_pool,
-    reverse={
-        "x": lambda g, x, y, kernel, stride, padding, dilation, out: max_spread(
-            g, x, y, kernel, stride, padding, dilation, out
-        )
-    },
-    forward={
-        "x": lambda t, x, y, kernel, stride, padding, dilation, out: max_collect(
-            t, x, y, kernel, stride, padding, dilation, out
-        )
-    },
+    reverse={"x": lambda g, x, y, windows: max_spread(g, x, y, windows)},
+    forward={"x": lambda t, x, y, windows: max_collect(t, x, y, windows)},
     name="MaxPoolWithIndices",
     axes=(),
 )
@@ -597,21 +530,20 @@ transposed(
 
 @primitive
 @implemented
-def sum_pool(
-    x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
-) -> Any:
+def sum_pool(x: Any, windows: Windows) -> Any:
     """The sum of each window."""
-    return _pooled(np.add, x, 0, kernel, stride, padding, dilation, out)
+    x = _bordered(x, 0, *windows)
+    first, *others = _pieces(*windows)
+    result = x[first].copy()
+    for window in others:
+        result += x[window]
+    return result
 
 
 @primitive
 @implemented
-def sum_spread(
-    g: Any, x_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
-    out: Sizes,
-) -> Any:  # fmt: skip
+def sum_spread(g: Any, x_shape: Sizes, windows: Windows) -> Any:
     """`g` added to every place of its window: `sum_pool` transposed."""
-    windows = kernel, stride, padding, dilation, out
     result, inner = _emptied(x_shape, g.dtype, *windows)
     for window in _pieces(*windows):
         result[window] += g

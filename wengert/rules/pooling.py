@@ -15,25 +15,22 @@ from wengert.rules import convolution as c
 from wengert.rules.loops import exact_loops, loopable, loops
 from wengert.rules.ways import way
 
-Sizes = tuple[int, ...]
 _FEW = 1 << 12
 """So many numbers one loop goes through faster; of so many twice, for a derivative."""
 _TERMS = 1 << 17
 """Of so many terms it is noted where they lie."""
 
 
-def _are_few(x: Any, kernel: Sizes, few: int = _FEW) -> bool:
-    return 0 < x.size <= few and x.size * math.prod(kernel) <= _TERMS and loopable(x)
+def _are_few(x: Any, windows: c.Windows, few: int = _FEW) -> bool:
+    return 0 < x.size <= few and x.size * math.prod(windows[0]) <= _TERMS and loopable(x)
 
 
-@way(c.max_pool, lambda x, kernel, *_, **__: _are_few(x, kernel))
-def _max_pool(
-    x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
-) -> Any:
-    return _reduced(_note_largest, x, kernel, stride, padding, dilation, out)
+@way(c.max_pool, _are_few)
+def _max_pool(x: Any, windows: c.Windows) -> Any:
+    return _reduced(_note_largest, x, windows)
 
 
-def _reduced(loop: Any, x: Any, *windows: Sizes) -> Any:
+def _reduced(loop: Any, x: Any, windows: c.Windows) -> Any:
     """What a loop makes of the numbers of each window."""
     kernel, out = windows[0], windows[-1]
     before, spatial = x.shape[: -len(kernel)], x.shape[-len(kernel) :]
@@ -55,19 +52,15 @@ def _note_largest(x, places, out):
 
 @way(
     c.max_spread,
-    lambda g, condition, target, kernel, *_, **__: (
-        _are_few(condition, kernel, 2 * _FEW) and loopable(g, condition)
+    lambda g, condition, target, windows: (
+        _are_few(condition, windows, 2 * _FEW) and loopable(g, condition)
     ),
 )
-def _max_spread(
-    g: Any, condition: Any, target: Any, kernel: Sizes, stride: Sizes, padding: Sizes,
-    dilation: Sizes, out: Sizes,
-) -> Any:  # fmt: skip
-    windows = kernel, stride, padding, dilation, out
-    return _spread(_spread_to_largest, g, condition.shape, [condition], *windows)
+def _max_spread(g: Any, condition: Any, target: Any, windows: c.Windows) -> Any:
+    return _spread(_spread_to_largest, g, condition.shape, [condition], windows)
 
 
-def _spread(loop: Any, g: Any, shape: Sizes, beside: list[Any], *windows: Sizes) -> Any:
+def _spread(loop: Any, g: Any, shape: Any, beside: list[Any], windows: c.Windows) -> Any:
     """What a loop adds of `g` to the numbers of each window."""
     spatial, result = shape[-len(windows[0]) :], np.zeros(shape, g.dtype)
     x = [c.lines(x, spatial) for x in (*beside, result)]
@@ -94,11 +87,9 @@ def _spread_to_largest(g, x, places, out):
                 out[i, place] += g[i, w]
 
 
-@way(c.sum_pool, lambda x, kernel, *_, **__: _are_few(x, kernel))
-def _sum_pool(
-    x: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Sizes
-) -> Any:
-    return _reduced(_add_windows, x, kernel, stride, padding, dilation, out)
+@way(c.sum_pool, _are_few)
+def _sum_pool(x: Any, windows: c.Windows) -> Any:
+    return _reduced(_add_windows, x, windows)
 
 
 @loops
@@ -112,12 +103,9 @@ def _add_windows(x, places, out):
             out[i, w] = total
 
 
-@way(c.sum_spread, lambda g, x_shape, kernel, *_, **__: _are_few(g, kernel))
-def _sum_spread(
-    g: Any, x_shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
-    out: Sizes,
-) -> Any:  # fmt: skip
-    return _spread(_add_to_windows, g, x_shape, [], kernel, stride, padding, dilation, out)
+@way(c.sum_spread, lambda g, x_shape, windows: _are_few(g, windows))
+def _sum_spread(g: Any, x_shape: Any, windows: c.Windows) -> Any:
+    return _spread(_add_to_windows, g, x_shape, [], windows)
 
 
 @loops

@@ -16,7 +16,7 @@ on plain arrays they give numbers, on Tensors a recorded computation, and so on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -55,6 +55,7 @@ class Rule:
     doc: str = ""  # what the function under those names says of itself
     axes: tuple[str, ...] | None = None  # arguments that count dimensions, none if empty
     shape: str | None = None  # the argument that is the shape of the result
+    parts: dict[str, tuple[str, ...]] = field(default_factory=dict)  # what arguments consist of
 
     def __str__(self) -> str:
         return self.name

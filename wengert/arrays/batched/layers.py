@@ -63,55 +63,48 @@ def _unchannelled(x: Any, level: Level) -> Any:
 
 
 @means(convolution)
-def _convolution(
-    level: Level, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int,
-    bias: Any = None,
-) -> Any:  # fmt: skip
-    rest = (stride, padding, dilation)
+def _convolution(level: Level, x: Any, weight: Any, windows: Any, bias: Any = None) -> Any:
     inside = None if at(bias, level) or at(weight, level) else bias
     if not at(weight, level):
         if at(x, level):
-            y = convolution(_merged(x.raw, level), weight, *rest, groups, bias=inside)
+            y = convolution(_merged(x.raw, level), weight, windows, bias=inside)
             out = BatchedArray(_parted(y, level), level)
         else:  # only the bias is batched
-            out = convolution(x, weight, *rest, groups)
-    elif groups == 1 and not at(x, level):
-        y = convolution(x, _merged(weight.raw, level), *rest, 1)
+            out = convolution(x, weight, windows)
+    elif windows[-1] == 1 and not at(x, level):
+        y = convolution(x, _merged(weight.raw, level), windows)
         out = BatchedArray(_unchannelled(y, level), level)
     else:
         many = _channels(raw(x, level), level)
-        y = convolution(many, _merged(weight.raw, level), *rest, groups * level.size)
+        y = convolution(many, _merged(weight.raw, level), _in_groups(level, windows))
         out = BatchedArray(_unchannelled(y, level), level)
     if bias is None or inside is not None:
         return out
     return out + np.reshape(bias, (-1, *(1,) * (len(out.shape) - 2)))
 
 
+def _in_groups(level: Level, windows: Any) -> Any:
+    """The windows of a convolution whose examples are groups of channels."""
+    return *windows[:-1], windows[-1] * level.size
+
+
 @means(convolution_input)
-def _input(
-    level: Level, g: Any, weight: Any, shape: Any, stride: Any, padding: Any, dilation: Any,
-    groups: int,
-) -> Any:  # fmt: skip
-    rest = (stride, padding, dilation)
+def _input(level: Level, g: Any, weight: Any, shape: Any, windows: Any) -> Any:
     if not at(weight, level):
         whole = (level.size * shape[0], *shape[1:])
-        pulled = convolution_input(_merged(g.raw, level), weight, whole, *rest, groups)
+        pulled = convolution_input(_merged(g.raw, level), weight, whole, windows)
         return BatchedArray(_parted(pulled, level), level)
     whole = (shape[0], level.size * shape[1], *shape[2:])
-    many = _channels(raw(g, level), level)
-    pulled = convolution_input(many, _merged(weight.raw, level), whole, *rest, groups * level.size)
+    many, windows = _channels(raw(g, level), level), _in_groups(level, windows)
+    pulled = convolution_input(many, _merged(weight.raw, level), whole, windows)
     return BatchedArray(_unchannelled(pulled, level), level)
 
 
 @means(convolution_weight)
-def _weight(
-    level: Level, g: Any, x: Any, shape: Any, stride: Any, padding: Any, dilation: Any,
-    groups: int,
-) -> Any:  # fmt: skip
-    rest = (stride, padding, dilation)
+def _weight(level: Level, g: Any, x: Any, shape: Any, windows: Any) -> Any:
     many, there = _channels(raw(g, level), level), _channels(raw(x, level), level)
     whole = (level.size * shape[0], *shape[1:])
-    pulled = convolution_weight(many, there, whole, *rest, groups * level.size)
+    pulled = convolution_weight(many, there, whole, _in_groups(level, windows))
     return BatchedArray(_parted(pulled, level), level)
 
 

@@ -398,12 +398,9 @@ def _einsum(origins: Dependence, subscripts: str, operands: Any) -> Any:
 
 
 @means(c.convolution)
-def _convolution(
-    origins: Dependence, x: Any, weight: Any, stride: Any, padding: Any, dilation: Any, groups: int,
-    bias: Any = None,
-) -> Any:  # fmt: skip
-    value = c.convolution(*values_of((x, weight, stride, padding, dilation, groups, bias)))
-    columns = c.unfold(ids_of(x), np.shape(weight)[2:], stride, padding, dilation)
+def _convolution(origins: Dependence, x: Any, weight: Any, windows: Any, bias: Any = None) -> Any:
+    value, groups = c.convolution(*values_of((x, weight, windows, bias))), windows[-1]
+    columns = c.unfold(ids_of(x), _as_columns(weight, windows, np.shape(value)))
     columns = columns.reshape(len(columns), groups, columns.shape[1] // groups, columns.shape[-1])
     names = np.repeat(origins.along(columns, (2,)), value.shape[1] // groups, 2)
     names = names.reshape(value.shape)
@@ -414,14 +411,15 @@ def _convolution(
     return dependent(origins, value, names)
 
 
+def _as_columns(weight: Any, windows: Any, shape: Any) -> Any:
+    """The windows of a convolution as those of columns; its result has that shape."""
+    return np.shape(weight)[2:], *windows[:-1], shape[2:]
+
+
 @means(c.convolution_input)
-def _convolution_input(
-    origins: Dependence, g: Any, weight: Any, shape: Any, stride: Any, padding: Any, dilation: Any,
-    groups: int,
-) -> Any:  # fmt: skip
-    rest = (shape, stride, padding, dilation, groups)
-    value = c.convolution_input(values_of(g), values_of(weight), *rest)
-    places = c.unfold(_places(shape), np.shape(weight)[2:], stride, padding, dilation)
+def _convolution_input(origins: Dependence, g: Any, weight: Any, shape: Any, windows: Any) -> Any:
+    value, groups = c.convolution_input(*values_of((g, weight, shape, windows))), windows[-1]
+    places = c.unfold(_places(shape), _as_columns(weight, windows, np.shape(g)))
     n, rows, positions = places.shape
     places = places.reshape(n, groups, rows // groups, positions)
     sources = ids_of(g).reshape(n, groups, np.shape(g)[1] // groups, positions)
@@ -432,12 +430,8 @@ def _convolution_input(
 
 
 @means(c.convolution_weight)
-def _convolution_weight(
-    origins: Dependence, g: Any, x: Any, shape: Any, stride: Any, padding: Any, dilation: Any,
-    groups: int,
-) -> Any:  # fmt: skip
-    rest = (shape, stride, padding, dilation, groups)
-    value = c.convolution_weight(values_of(g), values_of(x), *rest)
+def _convolution_weight(origins: Dependence, g: Any, x: Any, shape: Any, windows: Any) -> Any:
+    value, groups = c.convolution_weight(*values_of((g, x, shape, windows))), windows[-1]
     spatial = tuple(range(2, value.ndim))
     outward = origins.along(ids_of(g), (0, *spatial)).reshape(groups, -1, 1)
     inward = origins.along(ids_of(x), (0, *spatial)).reshape(groups, 1, -1)
@@ -446,7 +440,7 @@ def _convolution_weight(
 
 
 @names(c.max_pool, c.sum_pool)
-def _pooled(origins: Dependence, x: Any, *windows: Any) -> Any:
+def _pooled(origins: Dependence, x: Any, windows: Any) -> Any:
     ids = c._bordered(ids_of(x), 0, *windows)
     whole: Any = np.zeros((), np.int64)
     for window in c._pieces(*windows):
@@ -454,17 +448,17 @@ def _pooled(origins: Dependence, x: Any, *windows: Any) -> Any:
     return whole
 
 
-names(c.max_collect)(lambda origins, h, condition, target, *w: _pooled(origins, h, *w))
+names(c.max_collect)(lambda origins, h, condition, target, w: _pooled(origins, h, w))
 
 
 @names(c.sum_spread)
-def _unpooled(origins: Dependence, g: Any, shape: Any, *windows: Any) -> Any:
+def _unpooled(origins: Dependence, g: Any, shape: Any, windows: Any) -> Any:
     places = c._bordered(_places(shape), 0, *windows)
     pieces = [places[window] for window in c._pieces(*windows)]
     return _added(origins, np.stack(pieces), ids_of(g), shape)
 
 
-names(c.max_spread)(lambda origins, g, x, target, *w: _unpooled(origins, g, np.shape(x), *w))
+names(c.max_spread)(lambda origins, g, x, target, w: _unpooled(origins, g, np.shape(x), w))
 
 
 @means(np.convolve)

@@ -376,7 +376,7 @@ def local_response_norm(
     after = (size - 1) // 2
     wide = apply(convolution.pad_with, squares, (size // 2, 0), (after, 0), 0)
     windows = (size, 1), (1, 1), (0, 0), (1, 1), (c, wide.shape[3])
-    sums = apply(convolution.sum_pool, wide, *windows)
+    sums = apply(convolution.sum_pool, wide, windows)
     divisor = reshape(sums * (alpha / size) + k, (n, c, *spatial)) ** beta
     return input / divisor
 

@@ -123,7 +123,8 @@ def _conv(n: int) -> Any:
         shapes = tuple(x._array.shape), tuple(weight._array.shape)
         _check_conv(*shapes, stride, padding, dilation, groups)
         _check_bias(bias, weight, shapes[1][0])
-        out = apply(rules.convolution, x, weight, stride, padding, dilation, groups, bias)
+        windows = stride, padding, dilation, groups
+        out = apply(rules.convolution, x, weight, windows, bias)
         return out[0] if lone else out
 
     return conv
@@ -264,7 +265,8 @@ def _conv_transpose(n: int) -> Any:
         )
         shape = (x._array.shape[0], weight._array.shape[1] * groups, *spatial)
         _check_bias(bias, weight, shape[1])
-        out = apply(rules.convolution_input, x, weight, shape, stride, padding, dilation, groups)
+        windows = stride, padding, dilation, groups
+        out = apply(rules.convolution_input, x, weight, shape, windows)
         if bias is not None:
             out = out + reshape(bias, (-1, *(1,) * n))
         return out[0] if lone else out
@@ -286,13 +288,13 @@ def unfold(
     check_positive("unfold", kernel_size=kernel, stride=steps)
     padding, dilation = sizes(padding, 2, "padding"), sizes(dilation, 2, "dilation")
     spatial = x._array.shape[2:]
-    windows = rules.output_sizes(spatial, kernel, steps, padding, dilation)
-    if min(windows) < 1:
+    count = rules.output_sizes(spatial, kernel, steps, padding, dilation)
+    if min(count) < 1:
         raise RuntimeError(
             f"unfold: an input of spatial size {spatial} has no window of kernel_size={kernel}, "
-            f"with dilation={dilation} and padding={padding}: there would be {windows} of them"
+            f"with dilation={dilation} and padding={padding}: there would be {count} of them"
         )
-    out = apply(rules.unfold, x, kernel, steps, padding, dilation)
+    out = apply(rules.unfold, x, (kernel, steps, padding, dilation, count))
     return out[0] if lone else out
 
 
@@ -308,17 +310,12 @@ def fold(
     """Columns added back into an image: the transpose of `unfold`."""
     lone = input.ndim == 2
     x = input[None] if lone else input
-    kernel = sizes(kernel_size, 2, "kernel_size")
-    channels = x.shape[1] // math.prod(kernel)
-    out = apply(
-        rules.fold,
-        x,
-        (x.shape[0], channels, *sizes(output_size, 2, "output_size")),
-        kernel,
-        sizes(stride, 2, "stride"),
-        sizes(padding, 2, "padding"),
-        sizes(dilation, 2, "dilation"),
-    )
+    kernel, steps = sizes(kernel_size, 2, "kernel_size"), sizes(stride, 2, "stride")
+    padding, dilation = sizes(padding, 2, "padding"), sizes(dilation, 2, "dilation")
+    spatial, channels = sizes(output_size, 2, "output_size"), x.shape[1] // math.prod(kernel)
+    count = rules.output_sizes(spatial, kernel, steps, padding, dilation)
+    windows = kernel, steps, padding, dilation, count
+    out = apply(rules.fold, x, (x.shape[0], channels, *spatial), windows)
     return out[0] if lone else out
 
 
@@ -393,10 +390,10 @@ def max_pools(n: int) -> Any:
         name = f"max_pool{n}d"
         x, lone = _batched(input, n, name, "bc")
         geometry = _pool_geometry(x, n, kernel_size, stride, padding, dilation, ceil_mode, name)
-        out = apply(rules.max_pool, x, *geometry)
+        out = apply(rules.max_pool, x, geometry)
         result: Any = out[0] if lone else out
         if return_indices:
-            places = rules.max_places(x._array, out._array, *geometry)
+            places = rules.max_places(x._array, out._array, geometry)
             result = result, wrap(places[0] if lone else places)
         return result
 
@@ -422,7 +419,7 @@ def _avg_pool(
     kernel, stride, padding, _, out = geometry
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
-    total = apply(rules.sum_pool, x, *geometry)
+    total = apply(rules.sum_pool, x, geometry)
     spatial = x._array.shape[2:]
     if divisor_override:
         result = total / divisor_override

@@ -92,7 +92,8 @@ def _layer(step: Call, names: str, roles: str) -> Layer | None:
     """The layer of a step, or None where there is no code for it. `roles` says which arrays of x, w
     and y the first two arguments and the result are."""
     given = arguments(step, names)
-    known, bias = images_of(step, given, names.split()[:2], len(given["stride"])), given.get("bias")
+    *steps, groups = given["windows"]
+    known, bias = images_of(step, given, names.split()[:2], len(steps[0])), given.get("bias")
     order = list(step.inputs)
     if known is None or not (bias is None or bias in order):
         return None
@@ -102,13 +103,13 @@ def _layer(step: Call, names: str, roles: str) -> Layer | None:
     order_of = [roles.index(role) for role in "xwy"]
     x, w, y = (known[0][k] for k in order_of)
     places = [known[1][k] for k in order_of]
-    sides = axes(given, x.shape[2:], w.shape[2:], y.shape[2:])
+    sides = axes(x.shape[2:], w.shape[2:], steps, y.shape[2:])
     if not has_code(known[0], known[0][2], sides, MOST_TAPS, MOST_STRIDE):
         return None
     if bias is None:
-        return Layer(x, w, y, *sides, given["groups"], dtype, tuple(places))
+        return Layer(x, w, y, *sides, groups, dtype, tuple(places))
     places, stride = [*places, order.index(bias)], step.inputs[bias].strides[0]
-    return Layer(x, w, y, *sides, given["groups"], dtype, tuple(places), stride)
+    return Layer(x, w, y, *sides, groups, dtype, tuple(places), stride)
 
 
 Written = tuple[int, Emit]
@@ -598,9 +599,6 @@ class _WeightWriter:
         nest(v.builder, (layer.groups, layer.channels, layer.rows.kernel, across), one)
 
 
-_FORWARD = "x weight stride padding dilation groups bias"
-_INPUT = "g weight shape stride padding dilation groups"
-_WEIGHT = "g x shape stride padding dilation groups"
-NATIVES[rules.convolution] = _native(_FORWARD, "xwy", _forward)
-NATIVES[rules.convolution_input] = _native(_INPUT, "ywx", _input)
-NATIVES[rules.convolution_weight] = _native(_WEIGHT, "yxw", _weight, least=NARROW)
+NATIVES[rules.convolution] = _native("x weight windows bias", "xwy", _forward)
+NATIVES[rules.convolution_input] = _native("g weight shape windows", "ywx", _input)
+NATIVES[rules.convolution_weight] = _native("g x shape windows", "yxw", _weight, least=NARROW)

@@ -63,17 +63,14 @@ def _pool(step: Call, names: str, arrays: str, wide: str, kinds: str) -> Pool | 
     """The pool of a step, or None where there is no code for it. `names` are of what comes before
     the windows, `arrays` of its arrays, the result last; `wide` is what windows slide over, `kinds`
     those of the dtypes."""
-    given, dtype = (
-        arguments(step, f"{names} kernel stride padding dilation out"),
-        step.outputs[0].dtype,
-    )
-    inputs = arrays.split()
-    known = images_of(step, given, inputs[:-1], len(given["kernel"]))
+    given, dtype = arguments(step, f"{names} windows"), step.outputs[0].dtype
+    (kernel, *steps, out), inputs = given["windows"], arrays.split()
+    known = images_of(step, given, inputs[:-1], len(kernel))
     if known is None or dtype.kind not in kinds or dtype.itemsize not in (4, 8):
         return None
     images, places = known
     sizes = images[inputs.index(wide)].shape[2:]
-    sides = axes(given, sizes, pair(given["kernel"], 1), pair(given["out"], 1))
+    sides = axes(sizes, pair(kernel, 1), steps, pair(out, 1))
     fits = has_code(images, images[-1], sides, MOST_PLACES, MOST_STRIDE)
     return Pool(images, *sides, dtype, places) if fits else None
 

@@ -82,11 +82,9 @@ def images_of(
     return (known, places) if alike and len(known) == len(images) else None
 
 
-def axes(given: dict[str, Any], sizes: Pair, kernel: Pair, out: Pair) -> tuple[Axis, Axis]:
-    """The two sides of the windows of a step, by its arguments."""
-    stride, padding = pair(given["stride"], 1), pair(given["padding"], 0)
-    dilation = pair(given["dilation"], 1)
-    rows, columns = map(Axis, sizes, kernel, stride, padding, dilation, out)
+def axes(sizes: Pair, kernel: Pair, steps: Any, out: Pair) -> tuple[Axis, Axis]:
+    """The two sides of windows; `steps` are their stride, padding and dilation."""
+    rows, columns = map(Axis, sizes, kernel, *map(pair, steps, (1, 0, 1)), out)
     return rows, columns
 
 
