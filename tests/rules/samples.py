@@ -214,11 +214,11 @@ REDUCTIONS: dict[Any, list[Call]] = {
         {"x": normal(2, 3), "axis": 1, "correction": 0, "keepdims": True},
         {"x": normal(2, 3, 2), "axis": (0, 2)},
     ),
-    reductions.length: [
+    reductions.length: real_and_complex(
         {"x": normal(2, 3), "axis": None},
         {"x": normal(2, 3), "axis": 1, "keepdims": True},
         {"x": normal(2, 3, 2), "axis": (0, -1)},
-    ],
+    ),
     reductions.logsumexp: [
         *_axis_calls,
         {"x": normal(2, 3), "axis": 1, "keepdims": True},
@@ -601,9 +601,10 @@ PRODUCTS: dict[Any, list[Call]] = {
         {"a": normal(3, 4), "b": normal(2, 4)},
         {"a": normal(2, 3, 4), "b": normal(2, 4)},
     ],
+    # No number of one is near that of another: there the slope jumps.
     products.block_distances: [
-        {"a": normal(3, 4), "b": normal(2, 4)},
-        {"a": normal(2, 3, 4), "b": normal(2, 4)},
+        {"a": fixed(np.rint(normal(*shape))), "b": between(0.2, 0.8)(2, 4)}
+        for shape in ((3, 4), (2, 3, 4))
     ],
     products.pair_distances: [{"x": normal(4, 3)}],
     np.matmul: [

@@ -69,6 +69,34 @@ def test_machine_code_of_every_statement_is_python_s(dtype):
             np.testing.assert_allclose(out, expected[2], rtol=1e-6)
 
 
+@loops
+def _of_complex(x, marks, out, sizes):
+    total = x.dtype.type(0)
+    for i in range(len(x)):
+        z = x[i] * 2 if marks[i] else -x[i]
+        total += z / (x[i] + 1.5)
+        if x[i] == total:
+            continue
+        out[i] = total * x[i] - sizes[i]
+        sizes[i] += abs(x[i]) + x[i].imag * x[i].real
+
+
+@pytest.mark.parametrize("dtype", ["F", "D"])
+def test_machine_code_of_complex_numbers_is_python_s(dtype):
+    # Loops took floats only.
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal(20) + 1j * rng.standard_normal(20)).astype(dtype)
+    marks, sizes = x.real > 0, x.imag.copy()
+    for step in (1, -2):
+        results = []
+        for run in (_of_complex, _of_complex.body):
+            out, counts = np.zeros_like(x[::step]), sizes[::step].copy()
+            run(x[::step], marks[::step], out, counts)
+            results.append((out, counts))
+        for ours, theirs in zip(*results, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4 if dtype == "F" else 1e-12)
+
+
 def test_a_variable_that_changes_its_type_is_refused():
     @loops
     def changing(x):

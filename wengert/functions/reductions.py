@@ -38,7 +38,8 @@ from wengert.functions.indexing import masked_fill
 from wengert.rules import indexing as indexing_rules
 from wengert.rules import reductions as rules
 from wengert.rules.blocks import EXACT
-from wengert.rules.quick import average, total
+from wengert.rules.loops import ADDED
+from wengert.rules.quick import SUMMED, average, total
 from wengert.rules.reductions import count, running_places
 from wengert.tensor import Tensor, wrap
 
@@ -57,7 +58,6 @@ def _reduces_one_or_all(input: Any, dim: Any, dtype: Any, out: Any, names: Any) 
     return (
         dtype is out is None
         and not names
-        and input._array.dtype in EXACT
         and (
             dim is None
             or (type(dim) is int and 0 <= dim + (dim < 0) * input._array.ndim < input._array.ndim)
@@ -81,7 +81,7 @@ def _accumulated(input: Any, dtype: Any) -> Tensor:
 
 @usually(
     np.sum,
-    when=[_reduces_one_or_all],
+    when=[_reduces_one_or_all, lambda input: input._array.dtype in SUMMED],
     given=_with_axis,
     quick=lambda a, axis, keepdims: total(a, axis, keepdims),
 )
@@ -111,7 +111,7 @@ def sum(
 
 @usually(
     np.mean,
-    when=[_reduces_one_or_all, lambda input: input._array.size],
+    when=[_reduces_one_or_all, lambda input: input._array.dtype in ADDED and input._array.size],
     given=_with_axis,
     quick=lambda a, axis, keepdims: average(a, axis, keepdims),
 )
@@ -357,8 +357,6 @@ def vector_norm(input: Tensor, p: Any, dim: Dim = None, keepdim: bool = False) -
         return cast(vector_norm(cast(input, dtypes.float32), p, dim, keepdim), array.dtype)
     axis = None if dim is None else some_dims(dim, array.ndim)
     if p == 2:
-        if array.dtype.kind == "c":
-            return root(_sum(real_square(input), axis, keepdim))
         return _length(input, axis, keepdim)
     size = input.abs()
     if p == math.inf:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import primitive, within
-from wengert.rules.blocks import EXACT
-from wengert.rules.loops import as_lines, exact_loops, loopable, loops
+from wengert.rules.loops import ADDED, addable, as_lines, exact_loops, loopable, loops
 from wengert.rules.rule import general, linear, transposed, unbroadcast
 from wengert.rules.ways import implemented, way
 
@@ -50,7 +49,7 @@ def _behind_whole(x: Any, index: tuple[Any, ...]) -> Any:
 
 def _where_true(x: Any, mask: Any) -> Any:
     """`x[mask]`; of many NumPy takes a branch for each, half of which a processor mispredicts."""
-    if not (type(x) is np.ndarray and x.shape == mask.shape and loopable(x) and x.size >= _MANY):
+    if not (type(x) is np.ndarray and x.shape == mask.shape and addable(x) and x.size >= _MANY):
         return x[mask]
     out = np.empty(np.count_nonzero(mask), x.dtype)
     _keep_true(x.reshape(-1), mask.reshape(-1), out)
@@ -140,7 +139,7 @@ _WHOLE = slice(None)
 
 def _add_slices(g: Any, start: int, stop: int, places: Any, shape: Any) -> Any:
     """Zeros of `shape` with slices of `g` added at places in its dimensions start, ..., stop."""
-    if loopable(g):
+    if addable(g):
         return _with_slices(np.zeros(shape, g.dtype), g, start, stop, places)
     outer, count, inner = map(math.prod, (shape[:start], shape[start:stop], shape[stop:]))
     rows = g.reshape(outer, places.size, inner).swapaxes(0, 1).reshape(places.size, outer * inner)
@@ -212,7 +211,7 @@ def added(x: Any, value: Any, index: Any) -> Any:
 
 
 def _at_slices(x: Any, value: Any, index: Any) -> bool:
-    return loopable(x, value) and not (is_basic(index) or _is_mask(index))
+    return addable(x, value) and not (is_basic(index) or _is_mask(index))
 
 
 @way(added, _at_slices)
@@ -241,7 +240,7 @@ def _fits_mask(x: Any, mask: Any, value: Any) -> bool:
     """Whether these are a number for each element of many where the mask holds."""
     if not (type(value) is np.ndarray and value.ndim == 1 and x.size >= _MANY):
         return False
-    fits = loopable(x, value) and x.flags.c_contiguous and x.shape == mask.shape
+    fits = addable(x, value) and x.flags.c_contiguous and x.shape == mask.shape
     return fits and 0 < len(value) == np.count_nonzero(mask)
 
 
@@ -321,7 +320,7 @@ def _added(g: Any, places: Any, shape: Any) -> Any:
     return out.reshape(shape)
 
 
-@way(_added, lambda g, places, shape: loopable(g))
+@way(_added, lambda g, places, shape: addable(g))
 def _added_by_loops(g: Any, places: Any, shape: Any) -> Any:
     """The loop takes as many of one as of the other, and checks nothing."""
     out = np.zeros(math.prod(shape), g.dtype)
@@ -545,7 +544,7 @@ def _alike_outside(x: Any, indices: Any, shape: Any, axis: int) -> bool:
     """Whether these are plain arrays, and `shape` is that of the indices but along an axis."""
     if not (type(x) is type(indices) is np.ndarray and indices.dtype in _WHOLE_NUMBERS):
         return False
-    if x.dtype not in EXACT and x.dtype not in _WHOLE_NUMBERS:
+    if x.dtype not in ADDED and x.dtype not in _WHOLE_NUMBERS:
         return False
     other, ndim = indices.shape, len(shape)
     if ndim != len(other) or not -ndim <= axis < ndim:
@@ -585,7 +584,7 @@ def add_rows(g: Any, index: Any, x_shape: Any) -> Any:
     return _added(g, places, x_shape)
 
 
-@way(add_rows, lambda g, index, x_shape: loopable(g))
+@way(add_rows, lambda g, index, x_shape: addable(g))
 def _add_rows_by_loops(g: Any, index: Any, x_shape: Any) -> Any:
     places = _from_start(index.reshape(-1), x_shape, 0)
     return _with_slices(np.zeros(x_shape, g.dtype), g, 0, 1, places)
@@ -596,24 +595,6 @@ def _add_few_rows(g: Any, index: Any, x_shape: Any) -> Any:
     out = np.zeros(x_shape, g.dtype)
     np.add.at(out, index, g)
     return out
-
-
-@way(
-    add_rows,
-    lambda g, index, x_shape: g.size >= max(_MANY, 4 * index.size) and g.dtype.char in "FD",
-)
-def _add_rows_by_product(g: Any, index: Any, x_shape: Any) -> Any:
-    """A product with the matrix that has a 1 in column j at row index[j], which adds whole rows:
-    np.add.at goes from number to number, and takes ten times as long.
-    """
-    from scipy import sparse
-
-    places = _from_start(index.reshape(-1), x_shape, 0)
-    ones = np.ones(len(places), g.dtype)
-    matrix = sparse.csc_array(
-        (ones, places, np.arange(len(places) + 1)), shape=(x_shape[0], len(places))
-    )
-    return (matrix @ g.reshape(len(places), -1)).reshape(x_shape)
 
 
 transposed(take_rows, add_rows, "Embedding", "EmbeddingBackward", constants=("index",))
@@ -638,7 +619,7 @@ def put_planes(g: Any, places: Any, x_shape: Any) -> Any:
     return np.reshape(out, x_shape)
 
 
-@way(take_planes, lambda x, places: type(places) is np.ndarray and loopable(x) and x.size > 0)
+@way(take_planes, lambda x, places: type(places) is np.ndarray and addable(x) and x.size > 0)
 def _take_planes_by_loops(x: Any, places: Any) -> Any:
     planes = x.reshape(*x.shape[:2], -1), places.reshape(*places.shape[:2], -1)
     return _taken(*planes, 2).reshape(places.shape)

@@ -101,15 +101,24 @@ def within_loops(function: Function) -> Function:
     return function
 
 
-def loopable(*arrays: Any) -> bool:
-    """Whether they are plain arrays of one dtype, float32 or float64."""
-    dtype = arrays[0].dtype
-    if dtype not in EXACT:
-        return False
-    for x in arrays:  # noqa: SIM110  (a generator would take thrice as long)
-        if type(x) is not np.ndarray or x.dtype is not dtype:
+def _alike_among(dtypes: tuple[Any, ...]) -> Function:
+    def alike(*arrays: Any) -> bool:
+        dtype = arrays[0].dtype
+        if dtype not in dtypes:
             return False
-    return True
+        for x in arrays:  # noqa: SIM110  (a generator would take thrice as long)
+            if type(x) is not np.ndarray or x.dtype is not dtype:
+                return False
+        return True
+
+    return alike
+
+
+loopable = _alike_among(EXACT)
+"""Whether arrays are plain ones of one dtype, float32 or float64."""
+ADDED = (*EXACT, np.dtype(np.complex64), np.dtype(np.complex128))
+addable = _alike_among(ADDED)
+"""Whether they are such, or complex: for loops that move numbers, add and multiply them."""
 
 
 def as_lines(axis: int, *arrays: Any) -> list[Any]:

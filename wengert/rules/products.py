@@ -12,7 +12,7 @@ from wengert.dispatch import all_true, primitive
 from wengert.rules import contraction
 from wengert.rules.blocks import FEW
 from wengert.rules.indexing import put_along_axis
-from wengert.rules.loops import loopable, loops
+from wengert.rules.loops import addable, loopable, loops
 from wengert.rules.rule import general, linear, unbroadcast
 from wengert.rules.shapes import astype
 from wengert.rules.stacks import matmul
@@ -65,7 +65,7 @@ def _are_triples(a: Any, b: Any) -> bool:
 _NEXT, _BEFORE = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
-@way(cross, lambda a, b: loopable(a, b) and _are_triples(a, b))
+@way(cross, lambda a, b: addable(a, b) and _are_triples(a, b))
 def _cross_by_loops(a: Any, b: Any) -> Any:
     out = np.empty(a.shape, a.dtype)
     _cross_each(_rows(a), _rows(b), _rows(out))

@@ -17,7 +17,6 @@ from wengert.rules import fft, linalg  # noqa: F401  (their functions have ways)
 from wengert.rules.blocks import (
     BLOCK,
     ENOUGH,
-    EXACT,
     FLOATING,
     at_once,
     by_elements,
@@ -26,9 +25,9 @@ from wengert.rules.blocks import (
 )
 from wengert.rules.elementwise import ONE
 from wengert.rules.indexing import getitem, select, slices
-from wengert.rules.loops import exact_loops
+from wengert.rules.loops import ADDED, addable, exact_loops
 from wengert.rules.products import by_matrix
-from wengert.rules.reductions import count, prod
+from wengert.rules.reductions import adds_lines, by_lines, count, prod
 from wengert.rules.shapes import astype
 from wengert.rules.stacks import matmul
 from wengert.rules.ways import QUICK as QUICK
@@ -37,10 +36,20 @@ from wengert.rules.ways import implemented, way
 _add: Function = np.add.reduce
 
 
+SUMMED = (*ADDED, np.dtype(np.int64))
+
+
 def total(a: Any, axis: Any, keepdims: Any) -> Any:
-    """np.sum, of a dtype in `EXACT`."""
+    """np.sum, of a dtype in `SUMMED`."""
     if a.size >= ENOUGH and a.flags.c_contiguous:  # NumPy begins anew for each row
-        if axis is None:
+        if a.dtype.kind == "i":
+            if axis is None:
+                whole = _total_of_ints(a.reshape(-1))
+                return np.array(whole).reshape((1,) * (a.ndim if keepdims else 0))
+        elif a.dtype.kind == "c":
+            if adds_lines(a, axis):
+                return by_lines(a, axis, keepdims, 0)
+        elif axis is None:
             if a.size >= BLOCK and not keepdims:
                 return _total_of_many(a)
         elif type(axis) is int and -a.ndim <= axis < a.ndim:
@@ -65,11 +74,7 @@ def _total_of_many(a: Any) -> Any:
 
 
 def _sum(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    if a.dtype in EXACT:
-        return total(a, axis, keepdims)
-    if axis is None and a.dtype == np.int64 and a.size >= ENOUGH and a.flags.c_contiguous:
-        return np.array(_total_of_ints(a.reshape(-1))).reshape((1,) * (a.ndim if keepdims else 0))
-    return _add(a, axis=axis, keepdims=keepdims)
+    return total(a, axis, keepdims) if a.dtype in SUMMED else _add(a, axis=axis, keepdims=keepdims)
 
 
 @exact_loops
@@ -81,14 +86,14 @@ def _total_of_ints(a):
 
 
 def average(a: Any, axis: Any, keepdims: Any) -> Any:
-    """np.mean, of one number at least and a dtype in `EXACT`."""
+    """np.mean, of one number at least and a dtype in `ADDED`."""
     if axis is None and not keepdims and a.size < BLOCK:
         return np.array(_add(a, None) / a.size, a.dtype)
     return total(a, axis, keepdims) / np.asarray(count(a.shape, axis), a.dtype)
 
 
 def _mean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    if a.dtype in EXACT and a.size:
+    if a.dtype in ADDED and a.size:
         return average(a, axis, keepdims)
     return np.mean(a, axis=axis, keepdims=keepdims)
 
@@ -168,15 +173,8 @@ _ALL = (slice(None),) * 64  # no array has more dimensions
 
 
 def _power(a: Any, b: Any) -> Any:
-    """a ** b, where b is a small whole number by products: NumPy's takes twenty times as long.
-
-    Of complex numbers products overflow elsewhere than NumPy's, but for the root.
-    """
-    if (
-        type(b) in (int, float)
-        and (a.dtype in EXACT or (b == 0.5 and a.dtype.kind == "c"))
-        and b in PRODUCTS
-    ):
+    """a ** b, where b is a small whole number by products: NumPy's takes twenty times as long."""
+    if type(b) in (int, float) and b in PRODUCTS and a.dtype in ADDED:
         return PRODUCTS[b](a)
     return np.power(a, b)
 
@@ -195,7 +193,13 @@ PRODUCTS: dict[float, Function] = {
     0.5: np.sqrt,
 }
 
+
+def _real(val: Any) -> Any:
+    return val.real
+
+
 QUICK |= {
+    np.real: _real,
     np.power: _power,
     np.reciprocal: _reciprocal,
     np.sum: _sum,
@@ -260,6 +264,31 @@ def _chosen_at_once(condition: Any, a: Any, b: Any) -> Any:
     if a.shape == condition.shape:
         return by_elements(np.where, condition, a, shared=[b.reshape(())])
     return by_elements(_where_not, condition, b, shared=[a.reshape(())])
+
+
+def _lies_flat(x: Any, shape: tuple[int, ...]) -> bool:
+    return x.size == 1 or (x.shape == shape and x.flags.c_contiguous)
+
+
+@way(
+    np.where,
+    lambda condition, a, b: (
+        _chosen_one_by_one(condition, a, b)
+        and addable(a, b)
+        and all(_lies_flat(x, condition.shape) for x in (condition, a, b))
+    ),
+)
+def _chosen_by_loops(condition: Any, a: Any, b: Any) -> Any:
+    out = np.empty(condition.shape, a.dtype)
+    _choose(*(x.reshape(-1) for x in (condition, a, b, out)), a.size > 1, b.size > 1)
+    return out
+
+
+@exact_loops
+def _choose(mask, a, b, out, all_a, all_b):
+    for i in range(len(out)):
+        p, q = a[i if all_a else 0], b[i if all_b else 0]
+        out[i] = p if mask[i] else q
 
 
 def _where_not(condition: Any, b: Any, a: Any) -> Any:

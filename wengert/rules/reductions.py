@@ -20,7 +20,7 @@ from wengert.rules.blocks import (
     reducible,
 )
 from wengert.rules.elementwise import FEW, exponential_share
-from wengert.rules.loops import as_lines, exact_loops, loopable, loops, within_loops
+from wengert.rules.loops import addable, as_lines, exact_loops, loopable, loops, within_loops
 from wengert.rules.rule import general, linear
 from wengert.rules.ways import implemented, way
 
@@ -94,7 +94,7 @@ def _cumsum_compiled(a: Any, axis: int) -> Any:
 def _many_in_turn(a: Any, axis: Any, *_: Any) -> bool:
     if type(a) is not np.ndarray or a.size < ENOUGH or type(axis) is not int:
         return False
-    return -a.ndim <= axis < a.ndim and loopable(a) and errors_pass()
+    return -a.ndim <= axis < a.ndim and addable(a) and errors_pass()
 
 
 @way(np.cumsum, _many_in_turn)
@@ -118,8 +118,10 @@ def _accumulate(x, y, product):
         y[i, 0, 0], y[i + 1, 0, 0], y[i + 2, 0, 0], y[i + 3, 0, 0] = a, b, c, d
         for j in range(1, n):
             e, f, g, h = x[i, j, 0], x[i + 1, j, 0], x[i + 2, j, 0], x[i + 3, j, 0]
-            a, b = a * e if product else a + e, b * f if product else b + f
-            c, d = c * g if product else c + g, d * h if product else d + h
+            if product:
+                a, b, c, d = a * e, b * f, c * g, d * h
+            else:
+                a, b, c, d = a + e, b + f, c + g, d + h
             y[i, j, 0], y[i + 1, j, 0], y[i + 2, j, 0], y[i + 3, j, 0] = a, b, c, d
         i += 4
     while i < outer:
@@ -128,8 +130,10 @@ def _accumulate(x, y, product):
         total = x[i, 0, 0]
         for j in range(1, n):
             if inner == 1:
-                here = x[i, j, 0]
-                total = total * here if product else total + here
+                if product:
+                    total *= x[i, j, 0]
+                else:
+                    total += x[i, j, 0]
                 y[i, j, 0] = total
             elif product:
                 for k in range(inner):
@@ -158,7 +162,7 @@ _each_product = each_line(np.prod)
 
 
 def _is_whole(a: Any, axis: Any = None, keepdims: Any = False) -> bool:
-    return axis is None and loopable(a) and a.size >= ENOUGH
+    return axis is None and addable(a) and a.size >= ENOUGH
 
 
 @way(prod, _is_whole)
@@ -187,6 +191,50 @@ def _multiply_all(x, parts, out):
     out[0] = parts[0]
 
 
+@way(prod, lambda a, axis=None, keepdims=False: _many_in_turn(a, axis))
+def _prod_in_turn(a: Any, axis: int, keepdims: Any = False) -> Any:
+    return by_lines(a, axis, keepdims, 1)
+
+
+def adds_lines(a: Any, axis: Any) -> bool:
+    """Whether there are several lines, each of so few numbers that `by_lines` rounds no worse."""
+    return _many_in_turn(a, axis) and a.shape[axis] <= ENOUGH and axis not in (0, -a.ndim)
+
+
+def by_lines(a: Any, axis: int, keepdims: Any, first: int) -> Any:
+    """Sums along one axis, or products, which begin with `first`: 0 or 1."""
+    (lines,) = as_lines(axis, a)
+    out = np.full((lines.shape[0], lines.shape[2]), first, a.dtype)
+    _reduce_lines(lines, out, first == 1)
+    shape = list(a.shape)
+    shape[axis : axis + 1 or None] = [1] * bool(keepdims)
+    return out.reshape(shape)
+
+
+@loops
+def _reduce_lines(x, out, product):
+    outer, n, inner = x.shape
+    for i in range(outer):
+        j = 0
+        total = out[i, 0]
+        while inner == 1 and j + 4 <= n:  # each step waits for the one before it
+            a, b, c, d = x[i, j, 0], x[i, j + 1, 0], x[i, j + 2, 0], x[i, j + 3, 0]
+            if product:
+                total *= (a * b) * (c * d)
+            else:
+                total += (a + b) + (c + d)
+            j += 4
+        out[i, 0] = total
+        while j < n:
+            if product:
+                for k in range(inner):
+                    out[i, k] *= x[i, j, k]
+            else:
+                for k in range(inner):
+                    out[i, k] += x[i, j, k]
+            j += 1
+
+
 @implemented
 def _reverse_cumsum(g: Any, shape: tuple[int, ...], axis: int | None) -> Any:
     if axis is None:
@@ -212,8 +260,14 @@ _add: Any = np.add.reduce
 def variance(x: Any, axis: Any, correction: Any = 1, keepdims: bool = False) -> Any:
     """sum |x - mean(x)|^2 / (n - correction)."""
     away = x - np.mean(x, axis=axis, keepdims=True)
-    square = (away * away.conj()).real if x.dtype.kind == "c" else away * away
-    return np.sum(square, axis=axis, keepdims=keepdims) / (count(x.shape, axis) - correction)
+    return np.sum(_real_square(away), axis=axis, keepdims=keepdims) / (
+        count(x.shape, axis) - correction
+    )
+
+
+def _real_square(x: Any) -> Any:
+    """|x|^2."""
+    return (x * x.conj()).real if x.dtype.kind == "c" else x * x
 
 
 @way(variance, lambda x, axis, *_, **__: reducible(x, _one(axis)))
@@ -268,8 +322,8 @@ general(
 @primitive
 @implemented
 def length(x: Any, axis: Any, keepdims: bool = False) -> Any:
-    """sqrt(sum x^2) of real numbers."""
-    return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
+    """sqrt(sum |x|^2)."""
+    return np.sqrt(np.sum(_real_square(x), axis=axis, keepdims=keepdims))
 
 
 @way(length, lambda x, axis, keepdims=False: reducible(x, _one(axis)))
@@ -280,10 +334,16 @@ def _length_of_lines(x: Any, axis: Any, keepdims: bool = False) -> Any:
 _each_length = each_line(lambda x, axis: np.sqrt(np.sum(x * x, axis=axis)))
 
 
-@way(length, lambda x, axis, keepdims=False: axis is None and not keepdims and loopable(x))
+@way(length, lambda x, axis, keepdims=False: axis is None and not keepdims and addable(x))
 def _length_of_all(x: Any, axis: None, keepdims: bool = False) -> Any:
     numbers = x.reshape(-1)
-    return np.sqrt(numbers.dot(numbers), np.empty((), x.dtype))
+    square = np.vdot(numbers, numbers).real if x.dtype.kind == "c" else numbers.dot(numbers)
+    return np.array(np.sqrt(square))
+
+
+def _real_product(t: Any, x: Any) -> Any:
+    """The real part of t x*."""
+    return np.real(t * np.conj(x)) if x.dtype.kind == "c" else t * x
 
 
 def _inverse(y: Any) -> Any:
@@ -298,7 +358,7 @@ general(
     },
     forward={
         "x": lambda t, x, y, axis, keepdims: (
-            np.sum(t * x, axis=axis, keepdims=keepdims) * _inverse(y)
+            np.sum(_real_product(t, x), axis=axis, keepdims=keepdims) * _inverse(y)
         )
     },
     name="LinalgVectorNorm",
@@ -509,7 +569,7 @@ def others(a: Any, axis: Any) -> Any:
 
 
 def _along_one(a: Any, axis: Any) -> bool:
-    return type(a) is np.ndarray and a.size >= FEW and a.dtype in EXACT and type(axis) is int
+    return type(axis) is int and addable(a) and a.size >= FEW
 
 
 @way(others, _along_one)
@@ -592,7 +652,7 @@ def recurrence(a: Any, b: Any, axis: int) -> Any:
 
 
 def _several_in_turn(a: Any, b: Any, axis: int) -> bool:
-    return a.size >= FEW and a.shape == b.shape and loopable(a, b) and errors_pass()
+    return a.size >= FEW and a.shape == b.shape and addable(a, b) and errors_pass()
 
 
 @way(recurrence.body, _several_in_turn)  # type: ignore[attr-defined]

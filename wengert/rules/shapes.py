@@ -17,7 +17,7 @@ from wengert.dispatch import Function, primitive
 from wengert.rules.blocks import ENOUGH
 from wengert.rules.half import cast, held
 from wengert.rules.indexing import add_at, getitem
-from wengert.rules.loops import as_lines, exact_loops, loopable, loops
+from wengert.rules.loops import addable, as_lines, exact_loops, loops
 from wengert.rules.rule import linear, transposed, unbroadcast
 from wengert.rules.ways import implemented, way
 
@@ -75,7 +75,7 @@ linear(np.triu, lambda g, m_shape, k: unbroadcast(np.triu(g, k), m_shape))
 
 
 def _are_matrices(m: Any, k: int = 0) -> bool:
-    return loopable(m) and m.ndim > 1 and m.size > 0
+    return addable(m) and m.ndim > 1 and m.size > 0
 
 
 @way(np.tril, _are_matrices)
@@ -161,7 +161,7 @@ def difference(x: Any, axis: int) -> Any:
     return apart(x[(*before, slice(1, None))], x[(*before, slice(None, -1))])
 
 
-@way(difference, lambda x, axis: loopable(x) and x.size >= ENOUGH)
+@way(difference, lambda x, axis: addable(x) and x.size >= ENOUGH)
 def _difference_by_loops(x: Any, axis: int) -> Any:
     """NumPy begins anew for each row."""
     outer, n, inner = as_lines(axis, x)[0].shape
@@ -374,7 +374,7 @@ def trace(x: Any) -> Any:
     return np.sum(np.diagonal(x))
 
 
-@way(trace, loopable)
+@way(trace, addable)
 def _trace_of_plain(x: Any) -> Any:
     return _add(x.diagonal(), None, None, np.empty((), x.dtype))
 
@@ -450,7 +450,7 @@ def overlapped(g: Any, x_shape: Any, axis: int, step: int) -> Any:
     return np.moveaxis(out, -1, axis)
 
 
-@way(overlapped, lambda g, x_shape, axis, step: bool(x_shape) and loopable(g))
+@way(overlapped, lambda g, x_shape, axis, step: bool(x_shape) and addable(g))
 def _overlapped_by_loops(g: Any, x_shape: Any, axis: int, step: int) -> Any:
     out = np.zeros(x_shape, g.dtype)
     (lines,) = as_lines(axis, out)

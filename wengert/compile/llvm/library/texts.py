@@ -20,7 +20,18 @@ from llvmlite import ir
 from wengert.compile.llvm.elementary.casts import cast, nonzero
 from wengert.compile.llvm.elementary.scalars import apply
 from wengert.compile.llvm.machine import functions
-from wengert.compile.llvm.machine.values import BYTE, I64, POINTER, B, element, number, stored
+from wengert.compile.llvm.machine.values import (
+    BYTE,
+    I64,
+    POINTER,
+    B,
+    element,
+    number,
+    stored,
+)
+from wengert.compile.llvm.machine.values import (
+    part as real_part,
+)
 from wengert.dispatch import Function
 from wengert.history.uncollected import parsed
 
@@ -44,14 +55,14 @@ _PYTHON: dict[Any, str] = {abs: "absolute", max: "maximum", min: "minimum"}
 class Number:
     """A value in a register. A weak one, of the text itself, takes the dtype of what it meets."""
 
-    value: Any  # of LLVM; of a weak one, Python's
+    value: Any  # of LLVM, of a complex one a pair; of a weak one, Python's
     dtype: np.dtype[Any]
     weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    address: Any
+    address: Any  # of a complex one a pair
     dtype: np.dtype[Any]
 
 
@@ -224,16 +235,18 @@ class _Text:
         stored_as = self.in_dtype(value, array.dtype)
         if array.dtype.kind == "b":
             stored_as = self.b.zext(stored_as, BYTE)
-        self.b.store(stored_as, address, align=1)
+        for x, place in _parts(stored_as, self._both(array, address)):
+            self.b.store(x, place, align=1)
 
     def _set(self, name: str, value: Any, fresh: bool = False) -> None:
         variable = self.known.get(name)
         if fresh or not isinstance(variable, Variable):
-            room = self.entry.alloca(element(value.dtype))
-            variable = self.known[name] = Variable(room, value.dtype)
-        if value.dtype.kind == "f" != variable.dtype.kind:
+            room = [self.entry.alloca(element(value.dtype)) for _ in range(_count(value.dtype))]
+            variable = self.known[name] = Variable(_pair(room), value.dtype)
+        if "fc".find(value.dtype.kind) > "fc".find(variable.dtype.kind):
             raise TypeError(f"{name} began as {variable.dtype} and cannot become {value.dtype}.")
-        self.b.store(self.in_dtype(value, variable.dtype), variable.address)
+        for x, place in _parts(self.in_dtype(value, variable.dtype), variable.address):
+            self.b.store(x, place)
 
     def repeat(self, s: ast.For) -> None:
         assert isinstance(s.iter, ast.Call)
@@ -323,14 +336,18 @@ class _Text:
     def name(self, e: ast.Name) -> Any:
         known = self.known.get(e.id)
         if isinstance(known, Variable):
-            return Number(self.b.load(known.address), known.dtype)
+            read = [self.b.load(place) for (place,) in _parts(known.address)]
+            return Number(_pair(read), known.dtype)
         if known is not None:
             return known
         thing = self.outside[e.id]
         return Number(thing, CLASSES[type(thing)], weak=True) if type(thing) in CLASSES else thing
 
     def attribute(self, e: ast.Attribute) -> Any:
-        thing = getattr(self.value(e.value), e.attr)
+        owner = self.value(e.value)
+        if isinstance(owner, Number) and e.attr in ("real", "imag"):
+            return self._applied(e.attr, [owner])
+        thing = getattr(owner, e.attr)
         return Number(thing, CLASSES[type(thing)], weak=True) if type(thing) in CLASSES else thing
 
     def item(self, e: ast.Subscript) -> Number:
@@ -338,10 +355,20 @@ class _Text:
             axis = ast.literal_eval(e.slice)
             return Number(self.value(e.value.value).size(axis), INT)
         array, address = self._place(e)
-        x = self.b.load(address, typ=stored(array.dtype), align=1)
+        read = [
+            self.b.load(place, typ=stored(array.dtype), align=1)
+            for (place,) in _parts(self._both(array, address))
+        ]
         if array.dtype.kind == "b":
-            x = self.b.icmp_unsigned("!=", x, BYTE(0))
-        return Number(x, array.dtype)
+            read = [self.b.icmp_unsigned("!=", read[0], BYTE(0))]
+        return Number(_pair(read), array.dtype)
+
+    def _both(self, array: Array, address: Any) -> Any:
+        """Where a number lies: the pair of a complex one."""
+        if array.dtype.kind != "c":
+            return address
+        behind = I64(real_part(array.dtype).itemsize)
+        return address, self.b.gep(address, [behind], source_etype=BYTE)
 
     def _place(self, e: ast.Subscript) -> tuple[Array, Any]:
         array = self.value(e.value)
@@ -385,7 +412,8 @@ class _Text:
         """Both are computed."""
         condition = self._truth(e.test)
         x, y = self._alike([self.value(e.body), self.value(e.orelse)])
-        return Number(self.b.select(condition, x.value, y.value), x.dtype)
+        both = [self.b.select(condition, p, q) for p, q in _parts(x.value, y.value)]
+        return Number(_pair(both), x.dtype)
 
     def call(self, e: ast.Call) -> Any:
         if isinstance(e.func, ast.Attribute) and e.func.attr == "type":  # x.dtype.type(...)
@@ -408,25 +436,30 @@ class _Text:
     def _applied(self, name: str, args: list[Number], result: Any = None) -> Number:
         args = self._alike(args)
         dtype = args[0].dtype
-        if name == "divide" and dtype.kind != "f":
+        if dtype.kind == "c" and name in ("absolute", "real", "imag"):
+            result = real_part(dtype)
+        if name == "divide" and dtype.kind not in "fc":
             args, dtype = [Number(self.in_dtype(x, FLOAT), FLOAT) for x in args], FLOAT
         values = [x.value for x in args]
         value = apply(self.b, name, result or dtype, (dtype,) * len(args), values)
         return Number(value, result or dtype)
 
     def _alike(self, args: list[Number]) -> list[Number]:
-        """Numbers in one dtype: floats before integers, the wider ones; weak ones follow."""
+        """Numbers in one dtype: complex ones before floats before integers, the wider ones; weak
+        ones follow.
+        """
         strong = [x.dtype for x in args if not x.weak] or [x.dtype for x in args]
-        floats = [d for d in strong if d.kind == "f"]
+        floats = [d for d in strong if d.kind in "fc"]
         if not floats and any(x.dtype.kind == "f" for x in args):
             floats = [FLOAT]
-        dtype = max(floats or strong, key=lambda d: (d.kind != "b", d.itemsize))
+        dtype = max(floats or strong, key=lambda d: (d.kind != "b", d.kind == "c", d.itemsize))
         return [Number(self.in_dtype(x, dtype), dtype) for x in args]
 
     def in_dtype(self, x: Number, dtype: np.dtype[Any]) -> Any:
         """The value in a dtype."""
         if x.weak:
-            return number(element(dtype), x.value)
+            both = (x.value, 0)[: _count(dtype)]
+            return _pair([number(element(dtype), v) for v in both])
         return cast(self.b, x.value, x.dtype, dtype)
 
     def _truth(self, e: ast.expr) -> Any:
@@ -434,6 +467,21 @@ class _Text:
 
     def _condition(self, x: Number) -> Any:
         return nonzero(self.b, self.in_dtype(x, x.dtype), x.dtype)
+
+
+def _count(dtype: np.dtype[Any]) -> int:
+    """How many parts a number has."""
+    return 2 if dtype.kind == "c" else 1
+
+
+def _parts(*values: Any) -> list[tuple[Any, ...]]:
+    """The parts of values, side by side: two of complex ones."""
+    return list(zip(*(x if isinstance(x, tuple) else (x,) for x in values), strict=True))
+
+
+def _pair(parts: Sequence[Any]) -> Any:
+    """The value of these parts."""
+    return parts[0] if len(parts) == 1 else tuple(parts)
 
 
 _LOOPS = (ast.For, ast.While)
