@@ -28,7 +28,7 @@ from wengert.autograd.saved import Freed
 from wengert.dispatch import ERRORS, QUIET
 from wengert.errors import FreedGraphError, LayoutError
 from wengert.history import forks, modes
-from wengert.history.location import here, user_frame
+from wengert.history.location import INTERNAL, here, user_frame
 from wengert.history.node import AccumulateGrad, Cell, Node, Output, source, tick
 from wengert.tensor import Tensor, View, cell_of, current_node, settle, wrap
 
@@ -309,10 +309,14 @@ def mark_written(
             frame = sys._getframe(ours + 1)
         except ValueError:  # nobody called it
             frame = sys._getframe(1)
-        frame = user_frame(frame)
-        line = frame.f_code, frame.f_lasti
+        code = frame.f_code
+        if INTERNAL.get(code.co_filename) is not False:
+            frame = user_frame(frame)
+            code = frame.f_code
+        cell.writer = name, code, frame.f_lasti
+    else:
+        cell.writer = name, *line
     cell.count += 1
-    cell.writer = name, line[0], line[1]
     cell.stamp = time = tick()
     view = x._origin
     if (view.base if type(view) is View else x)._node is None:

@@ -27,7 +27,7 @@ from wengert.history.location import here
 from wengert.history.node import AccumulateGrad, Node, move_retainer, tick
 from wengert.history.refusals import refusal
 from wengert.rules.elementwise import make_complex
-from wengert.rules.ways import into
+from wengert.rules.ways import INTO
 from wengert.tensor import (
     INFERENCE,
     Call,
@@ -98,23 +98,24 @@ def hold(
 
 def write_by(x: Tensor, function: Any, name: str, *settings: Any) -> Tensor:
     """x = function(x, *settings), in place: an array without history takes the result directly."""
-    array = x._array
-    if takes_out(array) and unrecorded(x) and 0 not in array.strides:
-        straight = into(function)
-        if straight is not None:
-            before = ERRORS.set(QUIET)
-            try:
-                straight(array, *settings, out=array)
-            finally:
-                ERRORS.reset(before)
-            mark_written(x, name, ours=2)
-            return x
+    array, straight = x._array, INTO[function]
+    if straight is not None and takes_out(array) and unrecorded(x):
+        before = ERRORS.set(QUIET)
+        try:
+            straight(array, *settings, out=array)
+        finally:
+            ERRORS.reset(before)
+        mark_written(x, name, ours=2)
+        return x
     return write(x, recorder(function), settings, name)
 
 
-def takes_out(array: Any) -> bool:
-    """Whether a ufunc may write its result straight into this array."""
-    return type(array) is np.ndarray and array.dtype.kind == "f" and array.flags.writeable
+def takes_out(array: Any, kinds: str = "f") -> bool:
+    """Whether a ufunc may write its result straight into this array: it lies in one piece."""
+    if type(array) is not np.ndarray or array.dtype.kind not in kinds:
+        return False
+    flags = array.flags
+    return flags.carray or (flags.f_contiguous and flags.writeable)
 
 
 def unrecorded(x: Tensor, args: Sequence[Any] = ()) -> bool:

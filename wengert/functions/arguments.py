@@ -25,6 +25,7 @@ from wengert.autograd.settings import checked_settings, settled
 from wengert.dispatch import Function, signature
 from wengert.functions import creation
 from wengert.history import modes
+from wengert.rules.loops import ADDED
 from wengert.tensor import INFERENCE, NUMBERS, Size, Tensor, settle, wrap
 
 Dim = int | Sequence[int] | None
@@ -209,6 +210,32 @@ def rounded_once(function: Function) -> Function:
 
 
 _SINGLE = np.dtype(np.float32)
+
+
+def straight(record: Function, count: int, *settings: Any) -> Callable[[Function], Function]:
+    """A decorator: a call of so many tensors, of one dtype of 32 bits and more, and of nothing else
+    is recorded without a layer between, with these settings; if that fails, the function says why.
+    """
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def taken(*args: Any, **kwargs: Any) -> Any:
+            if len(args) == count and not kwargs:
+                dtype = getattr(getattr(args[0], "_array", None), "dtype", None)
+                for x in args:
+                    if not isinstance(x, Tensor) or x._array.dtype is not dtype:
+                        break
+                else:
+                    if dtype in ADDED:
+                        try:
+                            return record(*args, *settings)
+                        except (TypeError, ValueError, RuntimeError):
+                            pass
+            return function(*args, **kwargs)
+
+        return taken
+
+    return decorate
 
 
 def numbers_first(*names: str) -> Callable[[Function], Function]:

@@ -28,6 +28,7 @@ from wengert.functions.arguments import (
     ordered,
     rounded_once,
     rounds,
+    straight,
     takes_out,
     tensor_of,
 )
@@ -448,11 +449,12 @@ def _are_alike(*tensors: Any) -> bool:
     return isinstance(first, Tensor) and all(
         isinstance(x, Tensor)
         and x._array.dtype is first._array.dtype
-        and dtypes.is_floating(x._array.dtype)
+        and dtypes.is_inexact(x._array.dtype)
         for x in tensors
     )
 
 
+@straight(_product_added, 3, 1)
 @takes_out
 @numbers_first("value")
 @rounded_once
@@ -464,6 +466,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: builtins.complex =
     return input + (product if value == 1 else value * product)
 
 
+@straight(_quotient_added, 3, 1)
 @takes_out
 @numbers_first("value")
 @rounded_once

@@ -503,13 +503,14 @@ def filled(x: Tensor, draw: Any, name: str) -> Tensor:
 def _takes_numbers(x: Tensor, source: Any) -> bool:
     """Whether numbers may be drawn straight into its memory."""
     array = x._array
-    if type(source) is not np.random.Generator or not inplace.takes_out(array):
+    if not isinstance(source, np.random.Generator) or type(array) is not np.ndarray:
         return False
-    straight = array.dtype in EXACT and array.flags.c_contiguous
-    return straight and inplace.unrecorded(x) and not x.requires_grad
+    return array.dtype in EXACT and array.flags.carray and inplace.unrecorded(x)
 
 
 def needs_floats(x: Tensor, name: str) -> None:
+    if x._array.dtype in EXACT:
+        return
     both_parts = name in ("normal_", "uniform_")
     if not (dtypes.is_inexact if both_parts else dtypes.is_floating)(x.dtype):
         raise DtypeError(
@@ -546,7 +547,7 @@ def uniform_(
     needs_range(from_, to)
     if (from_, to) == (0, 1) and _takes_numbers(x, source := numbers_of(generator)):
         source.random(None, x._array.dtype, x._array)
-        mark_written(x, "uniform_")
+        mark_written(x, "uniform_", ours=2)
         return x
     drawn = uniform(tuple(x.shape), x.dtype, generator)
     return filled(x, drawn if (from_, to) == (0, 1) else from_ + (to - from_) * drawn, "uniform_")
@@ -561,7 +562,7 @@ def normal_(
     needs_spread(std)
     if (mean, std) == (0, 1) and _takes_numbers(x, source := numbers_of(generator)):
         source.standard_normal(None, x._array.dtype, x._array)
-        mark_written(x, "normal_")
+        mark_written(x, "normal_", ours=2)
         return x
     drawn = gaussian(tuple(x.shape), x.dtype, generator)
     return filled(x, drawn if (mean, std) == (0, 1) else mean + std * drawn, "normal_")

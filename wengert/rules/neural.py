@@ -93,17 +93,21 @@ def relu(x: Any) -> Any:
 
 
 def _relu_into(x: Any, out: Any) -> Any:
-    many = x.size > ENOUGH
-    return clip_into(x, 0, None, out) if many else np.maximum(x, ZERO.get(x.dtype, 0), out=out)
+    return clip_into(x, 0, None, out) if x.size > ENOUGH else np.maximum(x, _zero_of(x), out=out)
 
 
 INTO[relu] = _relu_into
 
 
+def _zero_of(x: Any) -> Any:
+    """A 0 in the dtype; the commonest is told without a look into a table."""
+    return _ZERO_32 if x.dtype is _FLOAT_32 else ZERO.get(x.dtype, 0)
+
+
 @primitive
 def threshold_pull(g: Any, at: Any) -> Any:
     """`g` unless at <= 0, else 0: relu's cotangent."""
-    zero = _ZERO_32 if at.dtype is _FLOAT_32 else ZERO.get(at.dtype, 0)
+    zero = _zero_of(at)
     off = at <= zero
     if type(g) is type(off) is np.ndarray and g.size <= FEW and g.shape == off.shape:
         out = g.copy()

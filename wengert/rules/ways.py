@@ -28,14 +28,19 @@ WAYS: dict[Function, list[tuple[Function, Function]]] = {}
 QUICK: dict[Function, Function] = {}
 """What computes functions of NumPy's of plain arrays, in place of them."""
 
-INTO: dict[Function, Function] = {}
-"""By a function of one array: what computes it into a large array of floats, given as `out=`."""
+
+class _Into(dict[Function, Any]):
+    """By a function of one array: what computes it into an array of floats, `out=`; None where
+    nothing does. NumPy's own do where they compute it anyway.
+    """
+
+    def __missing__(self, function: Function) -> Any:
+        own = isinstance(function, np.ufunc) and function not in QUICK
+        self[function] = result = function if own else None
+        return result
 
 
-def into(function: Function) -> Function | None:
-    """What computes a function of one array into it: NumPy's own where that computes it anyway."""
-    own = isinstance(function, np.ufunc) and function not in QUICK
-    return function if own else INTO.get(function)
+INTO = _Into()
 
 
 def implemented(formula: Function) -> Function:

@@ -57,11 +57,14 @@ def write_elementwise(x: Tensor, function: Any, other: Any, label: str) -> Tenso
         fits = type(other) in NUMBERS or (
             getattr(array, "dtype", None) is x._array.dtype and array.shape in ((), x._array.shape)
         )
-        takes = isinstance(function, np.ufunc) and inplace.takes_out(x._array)
-        if fits and takes and 0 not in x._array.strides:
-            function(x._array, array, out=x._array, casting="same_kind")
-            mark_written(x, label, ours=2)
-            return x
+        if fits and isinstance(function, np.ufunc) and inplace.takes_out(x._array, "fc"):
+            try:
+                function(x._array, array, out=x._array, casting="same_kind")
+            except TypeError:  # it has no meaning for these, which is said below
+                pass
+            else:
+                mark_written(x, label, ours=2)
+                return x
     return inplace.write(x, recorder(function), (other,), label)
 
 
