@@ -5,7 +5,8 @@ arrays that the call is of; these calls alone are timed. Where machine code or f
 an operation of plain arrays, it may take less.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -96,14 +97,22 @@ for _name in ("shape", "dtype", "ndim", "strides", "flags"):
     setattr(HeardArray, _name, property(lambda self, name=_name: getattr(self.value, name)))
 
 
-class _Dice:
+class _Dice(np.random.Generator):
     """A generator of NumPy's whose draws are noted."""
 
-    def __init__(self, numbers: np.random.Generator, kind: Heard) -> None:
-        self.numbers, self.kind = numbers, kind
+    def __new__(cls, numbers: np.random.Generator, kind: Heard) -> "_Dice":
+        dice = super().__new__(cls)
+        dice.__dict__["_noting"] = numbers, kind
+        return dice
 
-    def __getattr__(self, name: str) -> Any:
-        return lambda *args, **kwargs: self.kind.noted(getattr(self.numbers, name), args, kwargs)
+    def __init__(self, numbers: np.random.Generator, kind: Heard) -> None:
+        super().__init__(numbers.bit_generator)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("_"):
+            return super().__getattribute__(name)
+        numbers, kind = self._noting
+        return lambda *args, **kwargs: kind.noted(getattr(numbers, name), args, kwargs)
 
 
 def _plain(x: Any) -> Any:
@@ -114,26 +123,42 @@ def _plain(x: Any) -> Any:
     return x.value if isinstance(x, HeardArray) else x
 
 
+@contextlib.contextmanager
+def _drawing(kind: Heard) -> Iterator[None]:
+    numbers = default_generator._numbers
+    default_generator._numbers = _Dice(numbers, kind)
+    try:
+        yield
+    finally:
+        default_generator._numbers = numbers
+
+
+def drawn_in(run: Callable[[], object]) -> list[Any]:
+    """What a run draws of NumPy's generator, as it does without being listened to."""
+    kind = Heard()
+    with _drawing(kind):
+        run()
+    return kind.calls
+
+
 def heard_in(run: Callable[[], object], tensors: list[Tensor]) -> list[Any]:
     """NumPy's calls in a run on these tensors, which keep their arrays."""
-    kind, arrays, numbers = Heard(), [x._array for x in tensors], default_generator._numbers
+    kind, arrays = Heard(), [x._array for x in tensors]
     try:
-        default_generator._numbers = _Dice(numbers, kind)  # type: ignore[assignment]
         for x in tensors:
             x._array = HeardArray(x._array, kind)
         run()
     except TracingError:
         kind.calls.clear()  # it is machine code's alone
     finally:
-        default_generator._numbers = numbers
         for x, array in zip(tensors, arrays, strict=True):
             x._array = array
     return kind.calls
 
 
 def calls(run: Callable[[], object], tensors: list[Tensor]) -> Callable[[], None]:
-    """These calls as one function."""
-    heard = heard_in(run, tensors)
+    """These calls as one function: draws alone, where there are some."""
+    heard = drawn_in(run) or heard_in(run, tensors)
 
     def again() -> None:
         for call in heard:

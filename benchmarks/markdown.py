@@ -62,7 +62,7 @@ def table(report: Report) -> str:
     for section, rows in groupby(report.rows, key=lambda row: row.section):
         lines.append(f"| **{section}** |" + " |" * (len(columns) + 1))
         lines += [_line(row.name, row, columns) for row in rows]
-    return "\n".join([*lines, "", _about(report)]) + "\n"
+    return "\n".join([*lines, *_below(report)]) + "\n"
 
 
 def short(report: Report) -> str:
@@ -70,7 +70,7 @@ def short(report: Report) -> str:
     rows = [row for row in report.rows if row.leads]
     columns = _columns(rows)
     lines = [_line(f"{row.section} {row.name}", row, columns) for row in rows]
-    return "\n".join([*_head(columns), *lines, "", _about(report)]) + "\n"
+    return "\n".join([*_head(columns), *lines, *_below(report)]) + "\n"
 
 
 def as_html(text: str) -> str:
@@ -93,13 +93,23 @@ def as_html(text: str) -> str:
 KINDS: dict[str, Callable[[Report], str]] = {"": table, SHORT: short}
 
 
+LIMIT = "limited by"
+"""The column of what keeps rows from being quicker, where a report tells."""
+
+
 def _columns(rows: list[Row]) -> list[str]:
-    return [column for column in COLUMNS if any(row.ratio(column) for row in rows)]
+    found = [column for column in COLUMNS if any(row.ratio(column) for row in rows)]
+    return found + [LIMIT] * any(row.limit for row in rows)
 
 
 def _head(columns: list[str]) -> list[str]:
-    names = [OURS, *[f"÷ {column}" for column in columns]]
+    names = [OURS, *[f"÷ {column}" if column in COLUMNS else column for column in columns]]
     return ["| | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
+
+
+def _below(report: Report) -> list[str]:
+    """What stands below a table."""
+    return [line for text in (*report.notes, _about(report)) for line in ("", text)]
 
 
 def _about(report: Report) -> str:
@@ -115,5 +125,5 @@ def _image(report: Report, page: Path, plot: Path) -> str:
 def _line(name: str, row: Row, columns: list[str]) -> str:
     ours = row.medians.get(OURS)
     cells = [name, "" if ours is None else amount(ours, row.unit)]
-    cells += [shown_ratio(row, column) for column in columns]
+    cells += [shown_ratio(row, c) if c in COLUMNS else row.limit for c in columns]
     return "| " + " | ".join(cells) + " |"

@@ -325,14 +325,22 @@ def run(peers, quick: bool, only) -> Report:
     modules, missing = load(peers)
     report = Report("sweep", list(modules), missing, quick, LEGEND)
     run_cases([case for case in cases(modules) if chosen(case.section, case.name, only)], report)
-    pairs = []
+    judge(report)
+    return report
+
+
+def judge(report: Report) -> None:
+    """Let the lines above the limit lead, say of which NumPy's calls are the limit, and sum up."""
+    pairs: dict[str, list[tuple[float, float]]] = {}
     for row in report.rows:
         ratio = row.ratio("PyTorch")
         if ratio:
             alone = ratio / (row.ratio("NumPy") or math.inf)
-            pairs.append((ratio, alone))
+            size_and_dtype = ", ".join(row.section.split(", ")[1::2])
+            pairs.setdefault(size_and_dtype, []).append((ratio, alone))
+            row.leads = ratio > LIMIT
             if by_its_calls(ratio, alone, LIMIT):
                 row.limit = f"NumPy alone: {alone:.1f}"
-    if pairs:
-        report.notes.append(summary(pairs))
-    return report
+    if len(pairs) > 1:
+        pairs["all"] = [pair for some in pairs.values() for pair in some]
+    report.notes += [f"{name}: {summary(some)}." for name, some in pairs.items()]

@@ -85,8 +85,33 @@ def test_the_calls_of_numpy_in_an_operation_are_found_forward_and_backward():
     both = heard(lambda: wg.autograd.grad(x.exp().sum(), x))
     assert [name for name in both if name in ("exp", "sum")] == ["exp", "sum"]
     assert both[-1] == "multiply"
-    assert heard(lambda: wg.rand(3)) == ["random"]
     assert type(x._array) is np.ndarray
+
+
+def test_the_draws_of_an_operation_are_heard_as_it_makes_them():
+    # Arrays that note calls were drawn by another way, in thrice the time, and so no limit.
+    x, one = np.zeros(3, np.float32), wg.zeros(3)
+    (call,) = bare.drawn_in(one.normal_)
+    assert (call.func.__name__, call.args) == ("standard_normal", (None, x.dtype, one._array))
+    assert [call.func.__name__ for call in bare.drawn_in(lambda: wg.rand(3))] == ["random"]
+    before = wg.get_rng_state().tolist()
+    bare.calls(one.normal_, [one])()
+    assert wg.get_rng_state().tolist() != before
+    assert bare.drawn_in(lambda: one + 1) == []
+
+
+def test_lines_of_the_sweep_beyond_the_limit_lead_and_say_where_numpy_is_it():
+    def row(name, ours, alone):
+        medians = {"wengert": ours, "PyTorch": 1.0, "NumPy": alone}
+        return report.Row("random, small, forward", name, "s", medians, {}, ())
+
+    rows = [row("slow", 3.0, 1.0), row("by NumPy", 3.0, 2.9), row("quick", 0.5, 2.9)]
+    found = report.Report("sweep", ["wengert", "PyTorch"], {}, True, "", rows)
+    sweep.judge(found)
+    *_, slow, by_numpy, _, note, _, _, _ = markdown.short(found).split("\n")
+    assert slow == "| random, small, forward slow | 3.00 s | 3.00 | 3.00 |  |"
+    assert by_numpy.endswith("forward by NumPy | 3.00 s | 3.00 | 1.03 | NumPy alone: 2.9 |")
+    assert note.startswith("small: 3 lines: median 3.00; 2 above 2, 1 of them where NumPy's")
 
 
 def test_the_calls_of_numpy_in_windows_are_found_too():
@@ -202,7 +227,7 @@ def test_all_benchmarks_write_to_the_pages_that_mark_a_place_for_them():
         "README.md",
         "benchmarks.md",
     }
-    assert "--markdown" not in every.words("sweep", [], Path("data"))
+    assert "--markdown" not in every.words("ranks", [], Path("data"))
     finished = run("all", "--only", "GPT")
     assert (finished.returncode, "--only: all decides that itself" in finished.stderr) == (2, True)
 
