@@ -620,7 +620,7 @@ def check_wrapped(flat: Tensor, index: Any) -> tuple[int, Any]:
 def overwrite(x: Tensor, value: Any, name: str, record: Any = None) -> Tensor:
     """Make `x` hold a value that its old one has no part in."""
     number = type(value) in NUMBERS
-    if number and not modes.special and x._node is x._origin is None:
+    if number and not modes.special and x._node is None and x._origin is None:
         array = x._array
         if type(array) is np.ndarray and rules.filled(array, value):
             mark_written(x, name, ours=2)

@@ -115,7 +115,7 @@ def _alike_among(dtypes: tuple[Any, ...]) -> Function:
 
 
 loopable = _alike_among(EXACT)
-"""Whether arrays are plain ones of one dtype, float32 or float64."""
+"""Whether these are plain arrays of one dtype, float32 or float64."""
 ADDED = (*EXACT, np.dtype(np.complex64), np.dtype(np.complex128))
 addable = _alike_among(ADDED)
 """Whether they are such, or complex: for loops that move numbers, add and multiply them."""
