@@ -283,6 +283,8 @@ def _scatter(b, rng, x, pool, index):
         return b([added, updated][rng.integers(2)], base, (index, *whole), x)
     if x.shape != (4,):
         return None
+    if rng.random() < 0.5:
+        return b(added, b(full, (5,), 0, x.dtype), (index,), x)
     base = b(full, (4, 6), 0, x.dtype)
     return b([added, updated][rng.integers(2)], base, (b(np.arange, 4), index), x)
 

@@ -195,8 +195,10 @@ def run_store(op, value, done, buffers, kernel, row):
     assert buffer.dtype == value.dtype, f"{value.dtype} stored to {buffer.dtype}"
     outer = range(kernel.outer)
     if access.indices:
-        where = np.broadcast_to(grid(access, done, extents), extents)
-        value = np.broadcast_to(value, extents)
+        where = grid(access, done, extents)
+        once = all(where.shape[k] == value.shape[k] == 1 for k in row)
+        each = [1 if once and k in row else n for k, n in enumerate(extents)]
+        where, value = np.broadcast_to(where, each), np.broadcast_to(value, each)
         if op.combine:
             UFUNCS[op.combine].at(buffer, where, value)
         else:

@@ -344,6 +344,62 @@ def test_scatters_write_in_order_and_keep_the_rest():
     planned(b)
 
 
+def test_what_is_added_at_few_places_is_made_in_the_loop_that_adds_it():
+    # What the derivative of a determinant adds up lay in memory, and what two sums shared was
+    # computed for each: twice the time.
+    b = Builder()
+    i, j = (b.input(60, 3, dtype="i8") for _ in range(2))
+    zeros = b(full, (7,), 0, np.dtype("f4"))
+    shared = b(np.multiply, b.input(60, 1), b.input(60, 3))
+    sums = [b(added, zeros, (i,), b(np.exp, shared)), b(added, zeros, (j,), shared)]
+    b.program.outputs = [b(np.concatenate, tuple(sums), axis=0)]
+    steps = [s for s in planned(b).steps if operations(s, Load)]
+    assert [len(operations(s, Store)) for s in steps] == [2]
+
+
+@pytest.mark.parametrize("places", [(1,), (6,), (1, 1), (2, 3)])
+@pytest.mark.parametrize("given", [(5, 4), (5, 1), ()])
+def test_what_is_added_at_few_places_is_read_when_all_has_been_added(places, given):
+    b = Builder()
+    x = b.input(5, 4)
+    index = [b.input(5, 4, dtype="i8"), b.input(4, dtype="i8")][: len(places)]
+    value = b(np.sin, b.input(*given)) if given else 2.0
+    sums = b(added, b(full, places, 0, np.dtype("f4")), tuple(index), value)
+    more = b(added, b(full, places, 0, np.dtype("f4")), tuple(index), b(take, sums, tuple(index)))
+    b.program.outputs = [
+        b(np.multiply, x, b(np.reshape, sums, (1,) if sums.size < 2 else (*places, 1, 1))),
+        b(np.divide, b(take, sums, tuple(index)), b(np.sum, x, axis=(1,), keepdims=True)),
+        b(np.exp, sums),
+        b(added, sums, tuple(index), x),
+        more,
+    ]
+    arrays = arrays_for(b.program)
+    for k, v in enumerate(b.program.inputs):
+        if v.dtype.kind == "i":
+            arrays[k] %= min(places)
+    planned(b, *arrays)
+
+
+def test_what_is_added_at_few_places_is_added_once_for_a_row_or_for_each_of_its_elements():
+    # Loops said which of the two, where neither what is added nor its place differs in a row.
+    def added_up(i, v, w):
+        sums = [np.zeros_like(v, shape=6) for _ in range(3)]
+        rows = np.exp(v)[:, None] * w
+        shares = rows / np.sum(rows, axis=1, keepdims=True)
+        each = np.broadcast_to(i[:, None], rows.shape)
+        np.add.at(sums[0], i, np.exp(v))
+        np.add.at(sums[1], each, np.broadcast_to(np.exp(v)[:, None], rows.shape))
+        np.add.at(sums[2], each, shares)
+        return *sums, shares
+
+    random = np.random.default_rng(0)
+    i, v, w = random.integers(0, 6, 40), random.normal(size=40), random.uniform(1, 2, 7)
+    compiled = wg.compile(added_up)
+    for mine, right in zip(compiled(i, v, w), added_up(i, v, w), strict=True):
+        np.testing.assert_allclose(mine, right, rtol=1e-13)
+    planned(compiled.program, i, v, w)
+
+
 def test_adding_at_a_place_known_beforehand_keeps_what_is_there():
     b = Builder()
     x, v = b.input(5, 3), b.input(1, 3)

@@ -17,6 +17,7 @@ from tests.compile.kernels import compiled, interpret
 from tests.compile.random_kernels import copies, kernels
 from wengert.compile.llvm.elementary.scalars import supported
 from wengert.compile.llvm.nests.kernels import define
+from wengert.compile.llvm.nests.scatters import places as count_of_copies
 from wengert.compile.llvm.nests.schedule import arrange
 from wengert.compile.plan.kernel import (
     Access,
@@ -620,6 +621,29 @@ def test_what_meets_at_few_places_is_added_onto_what_is_there(
     np.add.at(known, index % size + 2, given * given)
     out = check(made, index, given, onto, width=width)
     np.testing.assert_array_equal(out, known)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("first", "second"), [(0, 7), (9, 2), (0, 5), (3, 3)])
+def test_places_of_one_buffer_have_copies_where_no_others_lie_among_them(
+    first: int, second: int, width: int
+) -> None:
+    # As two rows of a gradient are, which a kernel adds to: no copies were made of either.
+    places = [at(2, 0, offset=k, indices=((0, 1, 7),)) for k in (first, second)]
+    ops = [Load(at(0, 1), INT64), Load(at(1, 1), F8), Apply("negative", (1,), F8)]
+    stores = [Store(place, 1 + k, "add", onto=True) for k, place in enumerate(places)]
+    made = kernel((1003,), 1, [*ops, *stores], buffers=[INT64, F8, F8])
+    random = np.random.default_rng(0)
+    index, given = random.integers(-7, 7, 1003), random.integers(0, 9, 1003) / 4
+    known = np.zeros(16)
+    np.add.at(known, index % 7 + first, given)
+    np.add.at(known, index % 7 + second, -given)
+    out = check(made, index, given, np.zeros(16), width=width)
+    np.testing.assert_array_equal(out, known)
+    apart = abs(first - second) >= 7
+    nest = arrange(made, 64)
+    copied = [count_of_copies(nest, op) for op in nest.operations if isinstance(op, Store)]
+    assert copied == ([7, 7] if apart or first == second else [0, 0])
 
 
 @pytest.mark.parametrize("width", WIDTHS)

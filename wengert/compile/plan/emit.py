@@ -269,6 +269,8 @@ class Emitter:
         if ramp is not None and value.shape[ramp] <= size and type(axes[ramp]) is Affine:
             return axes[ramp]
         term = self._cast(self.pull(value, axes), INT)
+        if not simply and not {k for axis in axes for k, _ in axis.terms} <= term.loops:
+            raise NeedsCopy(value)  # a kernel does once what is the same for a whole row
         if simply and term.kind == "const" and 0 <= term.data < size:
             return Affine(term.data, ())
         return term

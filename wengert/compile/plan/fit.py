@@ -67,6 +67,8 @@ class _Pair:
         if shared is not None and not self._shares(*shared):
             return None
         links = list(self._links())
+        if any(self.groups.roles.of[self.groups.roles.made[v]] == "gathering" for v, _ in links):
+            return None  # it is known once all loops have run
         foreign = self._identify(links)
         if foreign is None:
             return None

@@ -44,7 +44,7 @@ FAR = 300
 NEARBY = 32
 """Among so many values made of a reduction it is looked who reads its rows again."""
 
-FUSED = frozenset({"map", "reduce", "take", "hit"})
+FUSED = frozenset({"map", "reduce", "take", "hit", "gathering"})
 
 
 def group(roles: Roles, fuse: bool = True) -> Groups:
@@ -108,6 +108,8 @@ class _Grouping:
             group.reductions.append(s)
             if s.function in SEARCHES:
                 group.inner = groups.summed(s)
+        if self.roles.of[s] == "gathering":
+            groups.work[s] = work
         groups.of[s] = group
         self.depth[s.output] = 1
         if self.fuse:

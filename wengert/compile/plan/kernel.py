@@ -126,7 +126,7 @@ class Store(Told):
     of the loops, but for sums of floats. A buffer that is accumulated into shares its memory with
     no other.
     A store of a value that is the same for a whole row (a reduction, or what was computed from
-    reductions) happens once per row: its strides within the row are 0.
+    reductions), as its place is, happens once per row: its strides within the row are 0.
     """
 
     access: Access

@@ -11,11 +11,15 @@ from wengert.compile.plan.indices import of_operand
 from wengert.compile.plan.loops import Axis, Frame, before, new_frame
 from wengert.compile.plan.roles import SEARCHES, Roles, axes_of, operands
 from wengert.compile.plan.strides import entries_of_view
-from wengert.compile.program.program import Statement, Value
+from wengert.compile.program.infer import infer
+from wengert.compile.program.operations import take
+from wengert.compile.program.program import Shape, Statement, Value, values_in
 
 
 def own_frames(s: Statement, roles: Roles) -> tuple[Frame, Frame]:
     """Loops for a statement by itself: those of its result, and those that it works along."""
+    if roles.of[s] == "gathering":
+        return (None,) * len(s.output.shape), new_frame(arriving(s))
     if roles.of[s] != "reduce":
         frame = new_frame(s.output.shape)
         return frame, frame
@@ -24,6 +28,11 @@ def own_frames(s: Statement, roles: Roles) -> tuple[Frame, Frame]:
     if len(x.shape) == len(s.output.shape):
         return tuple(() if k in axes else a for k, a in enumerate(work)), work
     return tuple(a for k, a in enumerate(work) if k not in axes), work
+
+
+def arriving(s: Statement) -> Shape:
+    """The shape of what a statement writes at computed places."""
+    return infer(take, s.args[:2])[0]  # type: ignore[index]
 
 
 def trace(value: Value, frame: Frame, roles: Roles) -> tuple[Value, Frame] | None:
@@ -45,6 +54,9 @@ def operand_frames(s: Statement, work: Frame, roles: Roles) -> Iterator[tuple[Va
         yield s.args[0], work
     elif role == "take":
         yield from _take_frames(s, work, roles)
+    elif role == "gathering":
+        for x in values_in(s.args[1:]):
+            yield x, of_operand(work, x.shape, ())
     else:
         hit = roles.hits[s]
         common: list[Axis] = [()] * len(hit.shape)

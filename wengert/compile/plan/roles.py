@@ -1,7 +1,8 @@
 """What part a statement plays in planning: a change of layout, a map, a reduction, a product...
 
 A statement with loops of its own is a "map" (one result per element), a "reduce" (one per row), a
-"take" (a gather) or a "hit" (a scatter in which no two elements meet, which is a gather as well).
+"take" (a gather), a "hit" (a scatter in which no two elements meet, which is a gather as well) or a
+"gathering" (a sum at few computed places, of which nothing is known before all elements are there).
 A "layout" or a "source" costs nothing: those who read it compute its elements on the way. The rest
 stand alone: "multiply", "parts" (concatenations and writes into a part), "scatter", "check" and
 "call".
@@ -9,6 +10,7 @@ stand alone: "multiply", "parts" (concatenations and writes into a part), "scatt
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -180,7 +182,19 @@ class Roles:
         if hit:
             self.hits[s] = hit
             return "hit"
-        return "scatter" if dtypes and self._scatters(s, index) else "call"
+        if not dtypes or not self._scatters(s, index):
+            return "call"
+        return "gathering" if self._gathers(s, index) else "scatter"
+
+    def _gathers(self, s: Statement, index: tuple[Any, ...]) -> bool:
+        """Whether a scatter adds single numbers to few, which are 0 before."""
+        x = s.args[0]
+        single = len(index) == len(x.shape) and all(type(e) is Value for e in index)
+        arriving = np.broadcast_shapes(*[e.shape for e in index]) if single else ()
+        few = x.size <= FEW and 0 < math.prod(arriving) <= NEAR_BY
+        return (
+            s.function is added and x.dtype.kind == "f" and self.is_full_of(x, 0) and single and few
+        )
 
     def _scatters(self, s: Statement, index: tuple[Any, ...]) -> bool:
         x = s.args[0]
@@ -291,6 +305,10 @@ class Hit:
         self.shape = shape
 
 
+FEW = 64
+"""Places that are added to while their sums are at hand."""
+NEAR_BY = 1 << 20
+"""Elements that are added to them in the loop that makes them: of more, threads make them."""
 LOOKED_THROUGH = 256
 """So large an array at most is gone through to write to one place of it."""
 NEAR = 32

@@ -18,17 +18,16 @@ from wengert.compile.plan.groups import Group, Groups, summed
 from wengert.compile.plan.homes import Homes, slices
 from wengert.compile.plan.indices import NeedsCopy
 from wengert.compile.plan.kernel import LINE
-from wengert.compile.plan.loops import along, new_frame
+from wengert.compile.plan.loops import Frame, along, new_frame
 from wengert.compile.plan.memory import Draft, in_step
 from wengert.compile.plan.needs import Needs
 from wengert.compile.plan.plan import Plan
-from wengert.compile.plan.reads import own_frames
+from wengert.compile.plan.reads import arriving, own_frames
 from wengert.compile.plan.roles import SEARCHES
 from wengert.compile.plan.sequence import Copy, Sequence, Task
 from wengert.compile.plan.strides import Buffer, Strided, part_of
 from wengert.compile.plan.terms import Built
-from wengert.compile.program.infer import infer
-from wengert.compile.program.operations import added, take
+from wengert.compile.program.operations import added
 from wengert.compile.program.program import Program, Shape, Statement, Value, values_in
 from wengert.compile.program.rounds import run
 
@@ -149,9 +148,9 @@ class _Writer:
         except NeedsCopy:
             self._one_by_one(group)
             return
-        for target in targets:
-            self._begin(target)
-            self._stored(target.value, target.arrays)
+        for value, target in zip(values, targets, strict=True):
+            self._begin(self.roles.made[value], target.arrays)
+            self._stored(value, target.arrays)
         self._kernel(built, group.statements)
 
     def _together(self, group: Group, values: list[Value]) -> tuple[Built, list[Target]]:
@@ -165,18 +164,26 @@ class _Writer:
             built = self._built(job)
         return built, job.targets
 
-    def _begin(self, target: Target) -> None:
+    def _begin(self, s: Statement, arrays: list[Strided]) -> None:
         """Put what a kernel only adds to, or the like, where it writes that."""
-        s = self.roles.made[target.value]
-        if s in self.groups.onto:
-            _, state = self.groups.onto[s]
+        gathers = self.roles.of[s] == "gathering"
+        if gathers or s in self.groups.onto:
+            state = s.args[0] if gathers else self.groups.onto[s][1]
             before = self.arrays.located(state)
-            for array in target.arrays:
+            for array in arrays:
                 if before is None or array.buffer is not before.buffer:
                     self._copy_to(state, array)
 
+    def _target(self, s: Statement, frame: Frame, work: Frame) -> Target:
+        """What a kernel stores for a statement."""
+        homes = self.homes.of(s.output)
+        if self.roles.of[s] == "gathering":
+            return Target(self._given(s), work, homes, s)
+        return Target(s.output, frame, homes)
+
     def _job(self, group: Group, values: list[Value]) -> Job:
-        targets = [Target(v, self.groups.frames[v], self.homes.of(v)) for v in values]
+        makers, work, frames = self.roles.made, self.groups.work, self.groups.frames
+        targets = [self._target(s, frames[v], work.get(s, ())) for v in values for s in [makers[v]]]
         return Job(targets, group.loops, group.inner, self.groups.work, self.groups.onto)
 
     def _one_by_one(self, group: Group) -> None:
@@ -188,7 +195,8 @@ class _Writer:
                 continue
             frame, work = own_frames(s, self.roles)
             inner = summed(s, work) if s.function in SEARCHES else None
-            target = Target(s.output, frame, self.homes.of(s.output))
+            target = self._target(s, frame, work)
+            self._begin(s, target.arrays)
             self._kernel(self._built(Job([target], along(work), inner, {s: work})), [s])
             self._stored(s.output, target.arrays)
 
@@ -290,7 +298,7 @@ class _Writer:
         if not out.size:
             return
         homes = self._base(s)
-        shape = infer(take, s.args[:2])[0]  # type: ignore[index]
+        shape = arriving(s)
         if 0 not in shape:
             self._write(s, shape, homes[0], s)
         self._finish(out, homes)
@@ -299,10 +307,12 @@ class _Writer:
         self, s: Statement, shape: Shape, to: Strided, scatter: Statement | None = None
     ) -> None:
         """Write a statement's third argument to an array or a part of it."""
+        self._compute(self._given(s), shape, to, [s], scatter, adds=s.function is added)
+
+    def _given(self, s: Statement) -> Value:
+        """What a statement writes."""
         value = s.args[2]
-        if type(value) is not Value:
-            value = self.arrays.number(value, s.output.dtype)
-        self._compute(value, shape, to, [s], scatter, adds=s.function is added)
+        return value if type(value) is Value else self.arrays.number(value, s.output.dtype)
 
     # ---- writing over what is read ---------------------------------------------------------------
 

@@ -98,7 +98,7 @@ class NestWriter:
         self.falling = falling(nest.operations)
         self.past = past  # stores that are not to be kept in the caches
         self.far = from_afar(nest, parts, past)
-        self.copies: dict[int, Copies] = {}  # by buffer: of the places that are added to
+        self.copies: dict[tuple[int, int], Copies] = {}  # of the places that are added to
         self.tables: dict[int, Table] = {}  # by load: what it takes elements out of
         self.windows = neighbours(nest, self.plan.level)
         self.circular = circular_pairs(nest.operations)
@@ -148,10 +148,10 @@ class NestWriter:
         for k in sorted(self.plan.live):
             op = self.operations[k]
             if isinstance(op, Store) and (count := self._copied(op)):
-                buffer, at = op.access.buffer, self.pointers[op.access]
-                if buffer not in self.copies:
-                    dtype = self.nest.buffers[buffer]
-                    self.copies[buffer] = Copies(self.b, dtype, count, self.lanes, at)
+                where, at = _begin(op.access), self.pointers[op.access]
+                if where not in self.copies:
+                    dtype = self.nest.buffers[op.access.buffer]
+                    self.copies[where] = Copies(self.b, dtype, count, self.lanes, at)
             if isinstance(op, Load) and self._in_lanes(op.access) and is_short(self.nest, op):
                 ((_, _, size),) = op.access.indices
                 at = self.pointers[op.access]
@@ -536,9 +536,10 @@ class NestWriter:
         step = self._step(op.access)
         pointer, vectors = self._place(op.access)
         combine = self._combining(op, dtype)
-        if op.access.buffer in self.copies and vectors is not None:
+        copies = self.copies.get(_begin(op.access))
+        if copies is not None and vectors is not None:
             for u, value in enumerate(self._vectors(op.arg)):
-                self.copies[op.access.buffer].add(vectors[u], value, self.active[u])
+                copies.add(vectors[u], value, self.active[u])
         elif vectors is not None:
             for u, value in enumerate(self._vectors(op.arg)):
                 place = offset(self.b, pointer, u * self.lanes * step, dtype)
@@ -749,3 +750,8 @@ class NestWriter:
         if access.buffer < 0:
             return self._dtype(-1 - access.buffer)
         return self.nest.buffers[access.buffer]
+
+
+def _begin(access: Access) -> tuple[int, int]:
+    """The buffer of an access, and where it begins there."""
+    return access.buffer, access.offset

@@ -35,16 +35,28 @@ OFTEN = 8
 def places(nest: Nest, op: Store) -> int:
     """How many places a store adds to that has copies; 0 if it has none."""
     dtype = nest.buffers[op.access.buffer]
-    if op.combine != "add" or dtype not in (np.float32, np.float64) or any(op.access.strides):
+    if op.combine != "add" or dtype not in (np.float32, np.float64) or not op.access.indices:
         return 0
-    if not op.access.indices or any(stride < 0 for _, stride, _ in op.access.indices):
+    if not _is_fixed(op.access):
         return 0
-    others = [x for x in accesses(nest.operations) if x.buffer == op.access.buffer]
-    if any(_where(x) != _where(op.access) for x in others):
-        return 0
-    count = 1 + sum(stride * (size - 1) for _, stride, size in op.access.indices)
+    count = _span(op.access)
+    begin = op.access.offset
+    for x in accesses(nest.operations):
+        apart = _is_fixed(x) and (x.offset + _span(x) <= begin or begin + count <= x.offset)
+        if x.buffer == op.access.buffer and _where(x) != _where(op.access) and not apart:
+            return 0
     arriving = math.prod(nest.extents)
     return count if count <= FEW and arriving >= OFTEN * count * nest.lanes else 0
+
+
+def _is_fixed(x: Access) -> bool:
+    """Whether no loop moves where it may lie."""
+    return not any(x.strides) and all(stride >= 0 for _, stride, _ in x.indices)
+
+
+def _span(x: Access) -> int:
+    """How many places there are from its first to its last."""
+    return 1 + sum(stride * (size - 1) for _, stride, size in x.indices)
 
 
 def _where(x: Access) -> Any:

@@ -371,7 +371,11 @@ class _Draft:
         return (
             any(isinstance(op, Reduce) for op in self.operations)
             or any(self.extents[k] == 0 for k in self.row)
-            or any(depends[k].isdisjoint(self.row) for k, _ in self._accumulating())
+            or any(
+                depends[k].isdisjoint(self.row)
+                for k, op in enumerate(self.operations)
+                if isinstance(op, Store) and op.combine
+            )
         )
 
     def _summed_loops(self) -> list[int]:
