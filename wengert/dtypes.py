@@ -114,13 +114,15 @@ def of(x: Any) -> np.dtype[Any]:
 def same(x: Any, z: Any) -> Any:
     """Whether two operands need no promotion: equal dtypes, or nothing to promote."""
     try:
-        return x.dtype is z.dtype
+        if x.dtype is z.dtype:
+            return True
     except AttributeError:
         if z is None or x is None:
             return True
-        array, number = (x, z) if hasattr(x, "dtype") else (z, x)
-        # A real number takes on the dtype of a floating-point array.
-        return type(number) in _REAL and getattr(array, "dtype", bool).kind in "fc"
+    number = x if not hasattr(x, "dtype") or is_pythons_number(x) else z
+    array = z if number is x else x
+    # A real number takes on the dtype of a floating-point array.
+    return class_of(number) in _REAL and getattr(array, "dtype", bool).kind in "fc"
 
 
 def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
@@ -179,6 +181,13 @@ def is_number_to_come(x: Any) -> builtins.bool:
 def is_pythons_number(x: Any) -> builtins.bool:
     """Whether it is one of Python's."""
     return getattr(x, "weak", False) is True
+
+
+def class_of(x: Any) -> type:
+    """The class of a value; of an array of another kind that is a number to come, that number's."""
+    if is_pythons_number(x):
+        return type(x.dtype.type(0).item())
+    return x.dtype.type if is_number_to_come(x) else getattr(type(x), "stands_for", type(x))
 
 
 def result_type(*operands: Any) -> np.dtype[Any]:

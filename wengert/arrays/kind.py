@@ -12,6 +12,8 @@ Tensors lie above all this: what a kind has to know of them, `TENSORS`, is fille
 from __future__ import annotations
 
 import functools
+import inspect
+import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -86,6 +88,8 @@ class Kind:
         kind = self.among((*args, *kwargs.values()) if kwargs else args)
         if kind is None:
             return NotImplemented
+        if len(args) > 2:
+            args, kwargs = _with_out(function, args, kwargs)
         if not kwargs:
             return kind.call(function, args, kwargs)
         out = kwargs.pop("out", None)
@@ -248,6 +252,27 @@ def name_of(function: Any) -> str:
     if isinstance(function, np.ufunc) and not hasattr(np, function.__name__):
         module = "scipy.special"  # whose ufuncs have no module
     return f"{module}.{getattr(function, '__name__', function)}"
+
+
+def _with_out(function: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    """A call of one of NumPy's functions, with `out` and what comes after it by their names."""
+    place, names = _from_out(function)
+    if len(args) <= place:
+        return args, kwargs
+    return args[:place], dict(zip(names, args[place:], strict=False)) | kwargs
+
+
+@functools.cache
+def _from_out(function: Any) -> tuple[int, tuple[str, ...]]:
+    """The place of `out` among the arguments of a function of NumPy's, and the names from there."""
+    numpys = (getattr(function, "__module__", None) or "").startswith("numpy")
+    try:
+        told = inspect.signature(function).parameters.values() if numpys else ()
+    except ValueError:  # functions in C say nothing of theirs
+        told = ()
+    names = tuple(p.name for p in told if p.kind is p.POSITIONAL_OR_KEYWORD)
+    place = names.index("out") if "out" in names else sys.maxsize
+    return place, names[place:]
 
 
 def _holds(values: Any, priority: int) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert import dtypes
 from wengert.arrays.kind import kind_of
+from wengert.dispatch import known
 from wengert.errors import DtypeError, LinAlgError, MissingRuleError, ShapeError
 from wengert.history import modes
 from wengert.rules.rule import Rule
@@ -170,11 +171,11 @@ def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
             x = dtypes.native(x)
             x = wrap(x) if x.ndim else x.item()
         elif type(x) not in NUMBERS and not isinstance(x, Tensor):
-            if isinstance(x, (bool, int, float, complex)):
-                x = next(kind(x) for kind in (bool, int, float, complex) if isinstance(x, kind))  # type: ignore[arg-type]
-            elif hasattr(x, "__array_function__"):
+            if hasattr(x, "__array_function__"):
                 number = number if x.ndim else name
                 x = wrap(x if x.ndim else kind_of(x).met(x))
+            elif isinstance(x, (bool, int, float, complex)):
+                x = next(kind(x) for kind in (bool, int, float, complex) if isinstance(x, kind))  # type: ignore[arg-type]
             elif dtypes.is_foreign(x):
                 raise dtypes.foreign(x)
             elif isinstance(x, (list, tuple)) and Array in map(type, operands):
@@ -188,6 +189,11 @@ def foreign(record: Recorder, rule: Rule, operands: tuple[Any, ...]) -> Any:
     if number is not None and is_binary(rule) and result._node is not None:
         result._node.frees = casting.frees(rule, number)
     return result
+
+
+def number_in(x: Tensor) -> Any:
+    """The number of a tensor, as `item()` gives it; the array where it has several: under vmap."""
+    return x.item() if known(x._array) or kind_of(x._array).runs_later else x._array
 
 
 def as_pythons(x: Any) -> Any:

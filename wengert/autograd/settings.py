@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.dispatch import Function, signature
 from wengert.errors import DtypeError
 from wengert.tensor import Tensor
@@ -131,7 +132,9 @@ class _Settings:
             place = f" (position {names.index(name) + 1})" if name in names else ""
             refuse_tracked(name, value, place)
             kind = kind.removesuffix(" | None").replace("complex", "a number")
-            raise TypeError(f"argument '{name}'{place} must be {kind}, not {type(value).__name__}.")
+            raise TypeError(
+                f"argument '{name}'{place} must be {kind}, not {dtypes.class_of(value).__name__}."
+            )
 
 
 def _nothing(_: Any, __: Any) -> None:
@@ -176,7 +179,7 @@ def refuse_tracked(name: str, value: Any, place: str = "") -> None:
 def refuse_unless_truth(name: str, value: Any) -> None:
     """TypeError for what is no truth value, where anything would have one."""
     if not _fits("bool", value):
-        raise TypeError(f"argument '{name}' must be bool, not {type(value).__name__}.")
+        raise TypeError(f"argument '{name}' must be bool, not {dtypes.class_of(value).__name__}.")
 
 
 def _kinds(written: Function) -> dict[str, str]:
@@ -189,6 +192,8 @@ def _kinds(written: Function) -> dict[str, str]:
 def _fits(kind: str, value: Any) -> bool:
     """Whether a value is of a kind, which its type alone did not say."""
     kind, _, _ = kind.partition(" ")
+    if dtypes.is_number_to_come(value):
+        value = dtypes.class_of(value)(1)
     if kind in ("float", "complex"):
         if isinstance(value, Tensor):
             return not value.ndim and not value.requires_grad

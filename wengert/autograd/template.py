@@ -135,7 +135,8 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None, more: Any = ()) 
             try:
                 uniform = all(first.dtype is arrays[n].dtype for n in plan.tracked[1:])
             except AttributeError:  # a number, or None
-                uniform = all(same_dtype(first, arrays[n]) for n in plan.tracked[1:])
+                uniform = False
+            uniform = uniform or all(same_dtype(first, arrays[n]) for n in plan.tracked[1:])
         if not (
             all(dtype is arrays[n].dtype for n in plan.tracked[1:])
             if plan.form == "binary"

@@ -12,9 +12,10 @@ import numpy as np
 from wengert import dtypes
 from wengert.arrays.kind import kind_of
 from wengert.autograd.misfits import told
+from wengert.autograd.operands import number_in
 from wengert.autograd.out import fill_out
 from wengert.autograd.settings import refuse_unless_truth, settled
-from wengert.dispatch import called, known
+from wengert.dispatch import called
 from wengert.errors import LayoutError
 from wengert.functions.conversion import to_array
 from wengert.functions.device import strided
@@ -291,7 +292,7 @@ def full(size: Shape, fill_value: complex, *, dtype: Any) -> Any:
             "of given numbers is made by wengert.tensor(...), and repeated by expand(...)."
         )
     if not number and isinstance(value, Tensor):
-        value = value.item() if known(value._array) else value._array
+        value = number_in(value)
     dtype = dtype if dtype is not None else dtypes.result_type(value)
     dtypes.number(value)
     if number or isinstance(value, (np.ndarray, np.generic)) or not _is_array(value):

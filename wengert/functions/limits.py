@@ -147,7 +147,7 @@ def typename(obj: Any) -> str:
     """The name of an object's type; of a tensor, that of its legacy type."""
     if isinstance(obj, Tensor):
         return obj.type()
-    kind = obj if isinstance(obj, type) else type(obj)
+    kind = obj if isinstance(obj, type) else dtypes.class_of(obj)
     return (
         kind.__qualname__
         if kind.__module__ == "builtins"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from wengert import dtypes
+from wengert.autograd.operands import number_in
 from wengert.autograd.settings import refuse_tracked
-from wengert.dispatch import known
 from wengert.functions.creation import factory, finish, kind
 from wengert.tensor import Tensor
 
@@ -24,9 +24,12 @@ def _is_real(x: Any) -> bool:
 
 def _number(x: Any) -> Any:
     """A bound given as a number or as a tensor with one element; an array if it is not known."""
-    if isinstance(x, Tensor) and not known(x._array):
-        return np.reshape(x._array, ()).astype(np.complex128 if x.is_complex() else np.float64)
-    return x.item() if isinstance(x, (Tensor, np.ndarray, np.generic)) else x
+    if isinstance(x, Tensor):
+        x = number_in(x)
+        of_several = hasattr(type(x), "__array_function__") and not dtypes.is_pythons_number(x)
+        dtype = np.complex128 if of_several and x.dtype.kind == "c" else np.float64
+        return np.reshape(x, ()).astype(dtype) if of_several else x
+    return x.item() if isinstance(x, (np.ndarray, np.generic)) else x
 
 
 def _spaced(start: Any, end: Any, step: Any, dtype: Any, name: str) -> tuple[Any, Any, Any]:

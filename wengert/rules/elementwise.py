@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import Function, all_true, primitive
+from wengert.dispatch import PROTOCOL, Function, all_true, primitive
 from wengert.rules.blocks import ENOUGH, EXACT, at_once
 from wengert.rules.loops import ADDED, exact_loops
 from wengert.rules.rule import elementwise, general, linear, unbroadcast
@@ -47,9 +47,14 @@ elementwise(np.reciprocal, lambda t, y: -t * y * y)
 elementwise(np.square, lambda t, x: 2 * t * x)
 
 
+def _is_known(x: Any) -> bool:
+    """Whether this is a number, by which a formula can be chosen; arrays may stand for one."""
+    return isinstance(x, (int, float, complex)) and not hasattr(type(x), PROTOCOL)
+
+
 def _power_slope(a: Any, b: Any) -> Any:
     """d(a ** b)/da; 0 where b is 0, also at a = 0."""
-    if isinstance(b, (int, float, complex)):
+    if _is_known(b):
         if b == 0.5 and a.dtype.kind == "c":
             return 0.5 / np.sqrt(a)  # other powers of complex numbers take ten times as long
         return 2 * a if b == 2 else b * a ** (b - 1) if b != 0 else np.zeros_like(a)
@@ -58,7 +63,7 @@ def _power_slope(a: Any, b: Any) -> Any:
 
 def _power_growth(a: Any, b: Any, y: Any) -> Any:
     """d(a ** b)/db = a**b log a; 0 at a = 0 for b >= 0, minus infinity there for b < 0."""
-    if isinstance(a, (int, float, complex)):
+    if _is_known(a):
         if a == 0:
             return np.where(np.real(b) < 0, -np.inf, np.zeros_like(y))
         if y.dtype.kind == "c":

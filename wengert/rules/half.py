@@ -24,6 +24,7 @@ from wengert.rules.rule import RULES
 AS_THEY_ARE = frozenset(
     {np.shares_memory, np.may_share_memory, np.result_type, np.can_cast, np.copyto}
     | {operator.getitem, operator.setitem, np.nextafter}
+    | {np.array_str, np.array_repr, np.array2string}
     | {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
 )
 """What asks about arrays, moves or compares their numbers, or goes to the next one: it computes

@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+import wengert as wg
 from tests.compile.stories import caught, module, noted, same, same_or_refused
 from wengert.errors import TracingError
 
@@ -167,7 +168,7 @@ MORE = {
     "a power": (("3", "2", "4", "2", "2.0", "np.int64(2)"), "a ** 2", "a ** k", "(a > 0) ** k", "(a > 0) ** 2", "(a > 0).any() ** k"),
     # Python's numbers are arrays to NumPy's functions, and neither a tensor's number nor NumPy's.
     "to NumPy's functions": (("2.5", "3", "4", "1.5", "np.float64(2)", "True"), "np.round(k)", "np.round(k, 1)", "np.squeeze(k)", "np.transpose(k)", "np.reshape(k, ())", "np.isreal(a.sum().item())", "np.squeeze(a.sum().item())", "np.clip(k, None, 2)", "np.dot(a.astype(np.float32), k)", "np.dot(a.astype(np.int8), k)"),
-    "to NumPy's functions, beside tensors": (("np.float64(2.5)", "3.5", "2.5", "1.5"), "np.linspace(wg.as_tensor(a), k, 3)", "np.linspace(k, wg.as_tensor(a), 3)", "np.polyval(wg.as_tensor(a), k)", "np.inner(wg.as_tensor(a), k)", "np.logspace(k, wg.as_tensor(a), 3)"),
+    "to NumPy's functions, beside tensors": (("np.float64(2.5)", "3.5", "2.5", "1.5"), "np.linspace(wg.as_tensor(a), k, 3)", "np.linspace(k, wg.as_tensor(a), 3)", "np.polyval(wg.as_tensor(a), k)", "np.inner(wg.as_tensor(a), k)", "np.logspace(k, wg.as_tensor(a), 3)", "np.dot(wg.as_tensor(a), k)", "np.tensordot(wg.as_tensor(a), k, 0)", "np.add.outer(a, k)"),
     # Bounds that are NumPy's numbers made the result as wide as these.
     "as bounds": (("np.float64(0.5)", "np.float64(1.5)", "0.5", "np.int64(1)", "np.float32(1.5)"), "wg.clamp(wg.as_tensor(a), k)", "wg.clamp(wg.as_tensor(a), max=k)", "wg.as_tensor(a).clone().clamp_(k)"),
     "complex ones": (("2.5", "3", "np.float64(2.5)", "1j", "2.5"), "z(a) < k", "k <= z(a)", "z(a) > z(a)", "z(a) * k, k * z(a)", "z(a) == k"),
@@ -223,3 +224,67 @@ def test_arguments_of_methods_have_numpys_places(method: str) -> None:
         return [outcome(f, m.np.ones((2, 3))) for _ in range(2)]
 
     same(story)
+
+
+OUTS = "np.sum(a, 0, None, out)", "np.min(a, 0, out)", "np.any(a, 0, out)", "np.mean(a, None, None, out)"  # fmt: skip
+
+
+@pytest.mark.parametrize("out", ["np.array(1.0)", "wg.tensor(1.0, dtype=wg.float64)"])
+@pytest.mark.parametrize("call", OUTS)
+def test_out_by_its_place_is_written(call: str, out: str) -> None:
+    # Where it has no name it was ignored.
+    def story(compile: Any) -> list[Any]:
+        m = module(f"def f(a, out): return {call} is out")
+        f, seen = compile(m.f), []
+        for _ in range(2):
+            given = eval(out, vars(m))  # noqa: S307
+            seen += [outcome(f, m.np.array([3.0, 2.0, 5.0]), given), noted(given)]
+        return seen
+
+    same(story)
+
+
+INTS_ONLY = "a.tril(k)", "wg.matrix_power(a, k)", "a.sum(k)", "np.take(a, k)", "wg.cumsum(a, k)", "wg.sort(a, k)"  # fmt: skip
+
+
+@pytest.mark.parametrize("k", ["2.0", "True", "np.float64(1.0)", "np.int8(1)", "1"])
+@pytest.mark.parametrize("call", INTS_ONLY)
+def test_a_setting_is_of_the_class_of_its_number(call: str, k: str) -> None:
+    # What stands for a float that was an int before was taken for one.
+    def story(compile: Any) -> list[Any]:
+        m = module(f"k = 0\ndef f(a): return {call}")
+        f, seen = compile(m.f), []
+        for text in ("0", "1", k, k):
+            m.k = eval(text, vars(m))  # noqa: S307
+            seen.append(outcome(f, m.wg.ones(2, 2)))
+        return seen
+
+    same_or_refused(story)
+
+
+BRAINS = "np.array([1.0, 2.0, 0.5]).astype(wg.bfloat16)"
+BESIDE_BRAINS = "2.5", "2", "np.int64(2)", "np.float16(2.5)", "np.array(2.5).astype(wg.bfloat16)", "[1, 2, 3]", "2j"  # fmt: skip
+USED = "a * k", "np.maximum(k, a)", "np.where(a > 0, a, k)", "np.logspace(a, k, 3)", "np.add.outer(a, k)", "np.linspace(a, k, 3)", "np.clip(a, 0, k)", "np.linspace(wg.as_tensor(a), k, 3)", "wg.ones(3) / k", "wg.full((2,), wg.as_tensor(k))"  # fmt: skip
+
+
+@pytest.mark.crossed
+@pytest.mark.parametrize("use", USED)
+@pytest.mark.parametrize("k", BESIDE_BRAINS)
+def test_what_meets_an_array_of_bfloat16_makes_of_it_what_numpy_makes(k: str, use: str) -> None:
+    # It stayed bfloat16, where NumPy's is wider, and a number in bfloat16 was rounded to an int.
+    def story(compile: Any) -> list[Any]:
+        m = module(f"k = 0\ndef f(a): return {use}")
+        f, seen = compile(m.f), []
+        for text in ("1.5", k, k, "3", k):
+            m.k = eval(text, vars(m))  # noqa: S307
+            seen.append(outcome(f, eval(BRAINS, vars(m))))  # noqa: S307
+        return seen
+
+    same(story, 1e-2)
+
+
+@pytest.mark.parametrize("name", ["unique_all", "unique_counts", "unique_inverse"])
+def test_what_is_found_by_numbers_is_of_numpys_class(name: str) -> None:
+    # It was a plain tuple.
+    m = module(f"o = np.array([1, 2, 2])\ndef f(): return np.{name}(o)")
+    assert type(wg.compile(m.f)()) is type(m.f())

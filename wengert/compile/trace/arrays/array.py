@@ -60,6 +60,7 @@ from wengert.compile.trace.arrays.operands import (
 from wengert.compile.trace.arrays.returned import (
     as_numpys,
     become_wider,
+    is_narrow,
     is_said_by_numpy,
     numbers_rounded,
     numpys_own,
@@ -312,12 +313,16 @@ class Trace(Kind):
         args, kwargs = with_dtype(function, args, kwargs)
         check_axis(function, args, kwargs)
         call, own = functools.partial(super().call, function), None
-        if is_said_by_numpy(function, args):
-            own = numpys_own(function, values_of(self, args), values_of(self, kwargs))
+        numpys = is_users() or modes.current().numpy_code
+        narrow = not keeps_numbers(function) and are_half((*args, *kwargs.values()))
+        if (numpys or not narrow) and is_said_by_numpy(function, args, numpys):
+            own = numpys_own(function, args, kwargs)
+        if narrow and own is not None:
+            narrow = is_narrow(own)
+        elif narrow and (takes_elements(function) or isinstance(function, np.ufunc)):
+            narrow = not become_wider(function, args, is_users())
         if own is not None and (function in COMPOSED or function in RULES):
             args, kwargs = widened(own, args), widened(own, kwargs)
-        narrow = not keeps_numbers(function) and are_half((*args, *kwargs.values()))
-        narrow = narrow and not (takes_elements(function) and become_wider(args))
         if narrow and type(function) is np.ufunc and is_users():
             args = numbers_rounded(args)
         try:
@@ -330,7 +335,7 @@ class Trace(Kind):
             y.storage.strides = _laid_out(function, args, kwargs, y)
         if function is operator.getitem:
             return y
-        return as_numpys(returned(function, args, y), own)
+        return as_numpys(returned(function, args, kwargs, y), own)
 
     def composed(self, meaning: Function, args: Any, kwargs: Any) -> Any:
         """As code for arrays: of ints it makes float64, whatever tensors would."""
@@ -357,10 +362,9 @@ class Trace(Kind):
         if is_shaped_by_numbers(function, given, named, likes):
             instead = INSTEAD.get(function, "np.where(condition, a, 0)")
             return self.by_numbers(function, args, kwargs, f"np.{function.__name__}", instead)
-        several, results = results_of(likes)
+        alike, results = results_of(likes)
         outputs = self.append(function, given, named, [(r.shape, r.dtype) for r in results])
-        arrays = tuple(map(self.array, outputs))
-        return arrays if several else arrays[0]
+        return alike([*map(self.array, outputs)])
 
     def by_numbers(self, function: Any, args: Any, kwargs: Any, what: str, instead: str) -> Any:
         """What is called because of its numbers, which is known of arrays from outside: these are
@@ -376,9 +380,8 @@ class Trace(Kind):
             args, kwargs = known(args), {name: known(x) for name, x in kwargs.items()}
         except TracingError:
             raise refusals.shape_depends(what, instead) from None
-        several, results = results_of(function(*args, **kwargs))
-        arrays = tuple([self.array(self.program.constant(r)) for r in results])
-        return arrays if several else arrays[0]
+        alike, results = results_of(function(*args, **kwargs))
+        return alike([self.array(self.program.constant(r)) for r in results])
 
     def store(self, function: Any, result: Any, targets: tuple[Any, ...], where: Any) -> Any:
         target = targets[0]
@@ -398,7 +401,7 @@ class Trace(Kind):
 
     def as_array(self, x: Any) -> TracedArray:
         if type(x) is TracedArray:
-            return x
+            return x.astype(x.dtype) if x.weak else x  # as NumPy makes an array of Python's number
         value = self.operand(x)
         if type(value) is not Value:
             value = self.program.constant(np.asarray(value))
@@ -442,9 +445,7 @@ class Trace(Kind):
             return x
         if x.dtype == np.uint64:  # which may be more than int64 holds
             return number_of(x, int)
-        return self.number_like(
-            x, {"f": np.float64, "c": np.complex128}.get(x.dtype.kind, np.int64)
-        )
+        return self.number_like(x, type(x.dtype.type(0).item()))
 
     def number(self, x: Any) -> Any:
         return x if x.weak else self.number_like(x, np.float64)
@@ -550,6 +551,7 @@ class TracedArray(ArrayMethods):
     """An array whose numbers are not known yet; see the module."""
 
     __slots__ = ("_scope", "_seen", "_value", "path", "single", "storage", "trace")
+    stands_for = np.ndarray  # see dtypes.class_of
     takes_loops = True  # a function that loops over arrays is one statement
     kind = property(operator.attrgetter("trace"))
 
@@ -639,6 +641,11 @@ class TracedArray(ArrayMethods):
     def scalar(self) -> bool:
         """Whether this is a number of Python or of NumPy outside of a trace."""
         return self.single or self.weak
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What `isinstance` goes by: what stands for one of Python's numbers is one."""
+        return dtypes.class_of(self) if self.weak else TracedArray
 
     @property
     def ndim(self) -> int:

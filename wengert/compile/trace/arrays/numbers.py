@@ -35,9 +35,7 @@ COMPUTED = 2**53
 
 def class_of(x: Any) -> type:
     """The class of what a traced array stands for."""
-    if x.weak:
-        return _class_of_items(x.dtype)
-    return x.dtype.type if x.single else np.ndarray
+    return dtypes.class_of(x)
 
 
 def _class_of_items(dtype: np.dtype[Any]) -> type:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,9 +47,12 @@ def like(function: Any, args: Any, kwargs: Any, stand_in: Callable[[Value], Any]
         return called(*mapped(args, stand_in), **mapped(kwargs, stand_in))
 
 
-def results_of(results: Any) -> tuple[bool, list[np.ndarray[Any, Any]]]:
-    several = type(results) is list or isinstance(results, tuple)
-    return several, [np.asarray(item) for item in (results if several else (results,))]
+def results_of(results: Any) -> tuple[Callable[[Sequence[Any]], Any], list[np.ndarray[Any, Any]]]:
+    """What makes of arrays the like of some results, and these as arrays."""
+    if type(results) is not list and not isinstance(results, tuple):
+        return operator.itemgetter(0), [np.asarray(results)]
+    kind = type(results)
+    return getattr(kind, "_make", kind), [np.asarray(item) for item in results]
 
 
 def is_shaped_by_numbers(function: Any, args: Any, kwargs: Any, results: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,9 @@ import numpy as np
 from wengert import dtypes
 from wengert.arrays.facts import COMPOSED
 from wengert.compile.program.program import Value
-from wengert.compile.trace.arrays.lines import is_users
 from wengert.compile.trace.arrays.numbers import number_of
 from wengert.compile.trace.arrays.opaque import counted, like, zeros
 from wengert.dispatch import each, supposed
-from wengert.history import modes
 from wengert.rules import RULES
 from wengert.rules.half import arrays_in
 
@@ -40,19 +39,34 @@ def has_numpys_operators(array: np.ndarray[Any, Any]) -> bool:
 _OPERATING = "__array_ufunc__", "__array_function__", "__mul__"
 
 
-def become_wider(operands: Any) -> bool:
-    """Whether NumPy makes more than half precision of these: its own numbers have a dtype."""
-    arrays = [_as_array(x) for x in operands if not getattr(x, "weak", False)]
-    kinds = [x.dtype for x in arrays if hasattr(x, "dtype")]
+def become_wider(function: Any, operands: Any, numbers: bool) -> bool:
+    """Whether NumPy computes in more than half precision of these: its own numbers have a dtype,
+    and Python's `numbers` change some, in code for arrays.
+    """
+    given = [x for x in map(_as_array, operands) if numbers or not _is_pythons(x)]
+    kinds = [_type_of(x) for x in given if _is_pythons(x) or hasattr(x, "dtype")]
     try:
-        return not dtypes.is_half(np.result_type(*kinds))
+        if isinstance(function, np.ufunc) and len(kinds) == function.nin:
+            loop = function.resolve_dtypes((*kinds, *[None] * function.nout))[: function.nin]
+        else:
+            loop = (np.result_type(*(x if isinstance(x, np.dtype) else x(1) for x in kinds)),)
     except TypeError:  # NumPy knows nothing wider than bfloat16
         return False
+    return not any(map(dtypes.is_half, loop))
+
+
+def _is_pythons(x: Any) -> bool:
+    return dtypes.class_of(x) in (int, float, complex, bool)
+
+
+def _type_of(x: Any) -> Any:
+    kind = dtypes.class_of(x)
+    return kind if kind in (int, float, complex) else np.dtype(bool) if kind is bool else x.dtype
 
 
 def _as_array(x: Any) -> Any:
     """A list, or a number of a class of its own, as the array that it is to NumPy."""
-    if type(x) in (int, float, complex) or not isinstance(x, (list, tuple, float, int, complex)):
+    if _is_pythons(x) or not isinstance(x, (list, tuple, float, int, complex)):
         return x
     return x if any(map(is_traced, arrays_in([x]))) else np.asarray(x)
 
@@ -69,66 +83,87 @@ def numbers_rounded(operands: Any) -> Any:
     return each(rounded, operands)
 
 
-_ARRAYS = frozenset({
-    np.broadcast_to, np.where, np.select, np.choose, np.copy, np.tensordot, np.roll,
-    np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.piecewise, np.broadcast_arrays,
-})  # fmt: skip
-"""Functions that return arrays even of no dimensions, where others return scalars."""
 _TRUTHS = frozenset({np.array_equal, np.array_equiv, np.allclose})
 """Functions that return a truth value of Python's."""
-_VIEWS = frozenset({
-    np.squeeze, np.transpose, np.swapaxes, np.moveaxis, np.real, np.imag, np.reshape,
-})  # fmt: skip
-"""Functions that return of one of NumPy's scalars a scalar, and of all else an array."""
 
 
-def returned(function: Any, args: Any, result: Any) -> Any:
-    """What a function has made, marked as a scalar where NumPy returns one."""
+def returned(function: Any, args: Any, kwargs: Any, result: Any) -> Any:
+    """What a function has made, its numbers marked as scalars where NumPy returns such."""
     if is_traced(result) and (function in _TRUTHS or (function is np.isreal and args[0].weak)):
         return number_of(result, bool)
-    if type(result) is tuple or type(result) is list:
-        for item in result:
-            returned(function, args, item)
-    elif is_traced(result) and not result.shape and not any(result is x for x in args):
-        follows = function in _VIEWS and not (is_traced(args[0]) and args[0].single)
-        result.single = not follows and function not in _ARRAYS
+    several = result if type(result) in (tuple, list) else (result,)
+    marked = [x for x in several if is_traced(x) and not x.shape and not any(x is y for y in args)]
+    own = numpys_own(function, args, kwargs, few=True) if marked and _is_numpys(function) else None
+    each_own = own if isinstance(own, (tuple, list)) and len(own) == len(several) else None
+    for x, given in zip(several, each_own or [own] * len(several), strict=True):
+        if any(x is y for y in marked):
+            x.single = not isinstance(given, np.ndarray)
     return result
 
 
-def is_said_by_numpy(function: Any, args: Any) -> bool:
-    """Whether NumPy is asked what its function makes: something else is composed in its place, it
-    is one of linear algebra in code for arrays, or is given one of Python's numbers, which few take
-    for less than an array.
+def _is_numpys(function: Any) -> bool:
+    """Whether a function is one of NumPy's, or a ufunc's method; ufuncs return scalars."""
+    if isinstance(getattr(function, "__self__", None), np.ufunc):
+        return True
+    module = getattr(function, "__module__", None) or ""
+    return module.startswith("numpy") and not isinstance(function, np.ufunc)
+
+
+def is_said_by_numpy(function: Any, args: Any, numpys: bool) -> bool:
+    """Whether NumPy is asked what its function makes: something else is composed in its place, or,
+    in code for arrays (`numpys`), arguments meet of which few functions make what others do.
     """
-    module = getattr(function, "__module__", None)
-    if module == "numpy.linalg":
-        return is_users() or modes.current().numpy_code
-    if module != "numpy" or isinstance(function, np.ufunc):
+    if not _is_numpys(function):
         return False
-    if function in RULES:
-        return any(map(dtypes.is_pythons_number, args))
-    return function in COMPOSED
+    if _is_of_matrices(function):
+        return numpys
+    if function in RULES and any(map(dtypes.is_pythons_number, args)):
+        return True
+    return function in COMPOSED or (numpys and _are_mixed(args))
 
 
-def numpys_own(function: Any, args: Any, kwargs: Any) -> Any:
-    """What NumPy's own function makes of zeros; None where it takes none. Of matrices that would be
-    as long a computation: theirs are small ones.
+def _is_of_matrices(function: Any) -> bool:
+    return getattr(function, "__module__", None) == "numpy.linalg"
+
+
+def _are_mixed(args: Any) -> bool:
+    """Whether arrays are of several dtypes, or of half precision, or lie in lists."""
+    kinds = {_type_of(x) for x in args if hasattr(x, "dtype")}
+    held = [x for x in args if isinstance(x, (list, tuple)) and any(True for _ in arrays_in(x))]
+    return len(kinds) > 1 or bool(held) or any(dtypes.is_half(np.dtype(kind)) for kind in kinds)
+
+
+def is_narrow(own: Any) -> bool:
+    """Whether NumPy rounds to half precision what it makes, as far as that has a precision."""
+    kinds = [x.dtype for x in arrays_in([own]) if dtypes.is_inexact(x.dtype)]
+    kinds += [own.dtype] if isinstance(own, np.inexact) else []
+    return not kinds or any(map(dtypes.is_half, kinds))
+
+
+def numpys_own(function: Any, args: Any, kwargs: Any, few: bool = False) -> Any:
+    """What NumPy's own function makes of zeros; None where it takes none. Classes are seen of a few
+    numbers, as are all answers about matrices, which would be as long a computation.
     """
-    few = function.__module__ == "numpy.linalg"
-    for numbers in (_of_few(zeros), _of_few(counted)) if few else (counted, zeros):
-        numbers = _with_numbers(numbers)
+    small = [_of_few(zeros), _of_few(counted)] if few or _is_of_matrices(function) else []
+    for numbers in small if small and not few else [*small, counted, zeros]:
         try:
-            return like(function, args, kwargs, numbers)
+            given = each(functools.partial(_stand_in, numbers), (args, kwargs))
+            return like(function, given[0], given[1], numbers)
         except TypeError:  # of these dtypes
+            if few:
+                return None
             raise
         except Exception:  # of these numbers, which are not those of a call
             continue
     return None
 
 
-def _with_numbers(stand_in: Any) -> Any:
-    """A stand-in that is one of Python's numbers for what stands for one."""
-    return lambda value: stand_in(value).item() if value.weak else stand_in(value)
+def _stand_in(numbers: Any, x: Any) -> Any:
+    """A stand-in that is one of Python's, or NumPy's, numbers for what stands for one."""
+    if not is_traced(x):
+        return x
+    array = numbers(x.value)
+    return array.item() if x.weak else array[()] if x.single else array
 
 
 def _of_few(stand_in: Any) -> Any:
@@ -152,7 +187,7 @@ def widened(given: Any, args: Any) -> Any:
     dtype = np.empty(0, np.result_type(*wide)).real.dtype
 
     def change(x: Any) -> Any:
-        if not is_traced(x) or x.weak or x.dtype.kind not in meant:
+        if not is_traced(x) or x.weak or _kind(x) not in meant:
             return x
         target = np.result_type(x.dtype, dtype)
         return x if target == x.dtype else x.astype(target)
@@ -161,7 +196,9 @@ def widened(given: Any, args: Any) -> Any:
 
 
 def _kind(x: Any) -> str:
-    return "f" if isinstance(x, float) else getattr(getattr(x, "dtype", None), "kind", "")
+    if not hasattr(x, "dtype"):
+        return "f" if isinstance(x, float) else ""
+    return "f" if dtypes.is_bfloat16(x.dtype) else x.dtype.kind
 
 
 def as_numpys(y: Any, given: Any) -> Any:
