@@ -17,6 +17,7 @@ from wengert.compile.llvm import body, description
 from wengert.compile.llvm.backend import LLVM
 from wengert.compile.llvm.machine import host
 from wengert.compile.plan.plan import Call, Loops, Plan
+from wengert.history import threads
 
 X = np.linspace(-1.0, 1.0, 12).reshape(3, 4)
 LAST = {"axis": 1}
@@ -191,3 +192,23 @@ def test_the_constants_of_a_loop_are_told_in_full() -> None:
         loop.bodies[0].constants = [np.eye(1, 5000, 2500 + at)]
     assert description.told(plans[0]) != description.told(plans[1])
     assert code_of(plans[0]) != code_of(plans[1])
+
+
+def test_code_for_a_blas_of_several_threads_is_not_that_for_one(monkeypatch):
+    # Which products are left to BLAS was decided by its threads, and the code kept by the plan
+    # alone: a process with one found what another had left to two, and took twice as long.
+    plan = plan_of(lambda x: x @ x, np.ones((700, 700)))
+    texts = set()
+    for number in ("1", "2"):
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", number)
+        texts.add((description.told(plan), "gemm" in code_of(plan)))
+    assert len({text for text, _ in texts}) == 2
+    assert {left for _, left in texts} == {False, True}
+
+
+def test_products_are_ours_where_we_have_as_many_threads_as_blas(monkeypatch):
+    # With two threads each, those of two were left to BLAS: 19 ms where ours take 9.
+    plan = plan_of(lambda x: x @ x, np.ones((700, 700)))
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    monkeypatch.setattr(threads, "AT_FIRST", 2)
+    assert "gemm" not in code_of(plan)

@@ -6,12 +6,28 @@ import os
 from collections.abc import Callable
 
 
-def _asked() -> int:
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    return int(asked) if asked.isdecimal() and int(asked) > 0 else 1
+def _asked(*names: str) -> int | None:
+    """How many threads the environment asks for, by the first of these names that says."""
+    for name in names:
+        said = os.environ.get(name, "")
+        if said.isdecimal() and int(said) > 0:
+            return int(said)
+    return None
 
 
-_number = _asked()
+def of_blas() -> int:
+    """How many threads BLAS uses, as far as one can tell from outside."""
+    asked = _asked("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+    if asked is not None:
+        return asked
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+AT_FIRST = _asked("OMP_NUM_THREADS") or 1
+"""How many threads there are until `use` says otherwise."""
+_number = AT_FIRST
 _told: list[Callable[[int], None]] = []
 
 

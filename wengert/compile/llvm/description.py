@@ -19,6 +19,7 @@ from wengert.compile.plan.kernel import Kernel
 from wengert.compile.plan.plan import Call, Loops, Multiply, Plan, Step, Table
 from wengert.compile.program.operations import check
 from wengert.compile.program.program import Program, Value
+from wengert.history import threads
 
 NAME = "body"
 """What the function of a plan is called in its module."""
@@ -32,8 +33,12 @@ class Untold(Exception):
 
 
 def told(plan: Plan) -> str:
-    """The text. `Untold` if there is none."""
-    return "\n".join(_plan(plan, {}))
+    """The text. `Untold` if there is none.
+
+    It begins with what decides beside the plan: of the threads that there are for products, and
+    of BLAS's, follows which of them are left to it.
+    """
+    return "\n".join([f"{threads.AT_FIRST} {threads.of_blas()}", *_plan(plan, {})])
 
 
 def _plan(plan: Plan, kernels: dict[Kernel, int]) -> Iterator[str]:

@@ -9,7 +9,6 @@ are leading dimensions; nothing is copied for BLAS.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -24,15 +23,18 @@ from wengert.compile.llvm.machine.control import repeat
 from wengert.compile.llvm.machine.values import I64, POINTER, VOID
 from wengert.compile.plan.kernel import LINE
 from wengert.compile.plan.plan import Multiply
+from wengert.history import threads
 
 OWN = {1: 2**32, 2: 170**3}
-"""Multiplications up to which our own tiles beat BLAS, by the number of its threads.
+"""Multiplications up to which our own tiles beat BLAS, by how many threads it has for one of ours.
 
-Ours reach eight to nine tenths of what a core can do, one thread of OpenBLAS six to seven; it needs
-some microseconds to get more threads going.
+Ours reach eight to nine tenths of what a core can do, one thread of OpenBLAS four to seven; it
+needs some microseconds to get more threads going.
 """
 OWN_MANY = 100**3
-"""Multiplications up to which our own tiles beat BLAS from three threads on."""
+"""Multiplications up to which our own tiles beat BLAS where it has three threads for one or more."""
+PARTS = 8
+"""Parts of a product, and so threads that share it, at most."""
 OWN_SINGLE, OWN_DOWN = 512**3, 2**22
 """The bounds of products that `blocks.py` does not suit, and of those that read a by columns."""
 FAR = 1024
@@ -233,22 +235,19 @@ def ours(p: Matrices) -> bool:
     """Whether our own tiles are to be preferred to BLAS."""
     if min(p.m, p.n) == 1:
         return True  # all time goes into reading the matrix, which straight loops do best
-    most = OWN.get(blas_threads(), OWN_MANY)
+    most = OWN.get(rivals(), OWN_MANY)
     if not suits(p):
         down = p.a[1] != 1 and p.a[1] * p.dtype.itemsize >= FAR
         most = min(most, OWN_DOWN if down else OWN_SINGLE)
     return p.m * p.n * p.k <= most
 
 
-def blas_threads() -> int:
-    """How many threads BLAS uses, as far as one can tell from outside."""
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-        asked = os.environ.get(name, "")
-        if asked.isdecimal() and int(asked) > 0:
-            return int(asked)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def rivals() -> int:
+    """How many threads BLAS has for each that our products had when the process began: results do
+    not change with the number of threads that is said later, so neither may this choice.
+    """
+    own = min(threads.AT_FIRST, PARTS)
+    return -(-threads.of_blas() // own)
 
 
 # ---- BLAS ---------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ COLUMNS, ROWS = (64, 32), (96, 12)
 tiles. A part of the columns reads all of the left operand, as a block of a product does. One of the
 rows arranges all of the right operand for itself, which costs four times as much.
 """
-COUNTS = (8, 6, 4, 2)
+COUNTS = (matmul.PARTS, 6, 4, 2)
 """Parts of a product, the most that may be: even numbers, or one of two threads waits."""
 MOST = 32
 """Parts at most."""
@@ -289,7 +289,7 @@ def of_product(step: Multiply) -> tuple[Cut, Multiply, Multiply] | None:
 def _as_good(step: Multiply, pieces: tuple[Multiply, Multiply]) -> bool:
     """Whether our own tiles do the pieces, and those of a product in blocks in blocks."""
     whole, *parts = (matmul.describe(x).matrices for x in (step, *pieces))
-    alone = matmul.blas_threads() == 1  # else its threads share all of the product
+    alone = matmul.rivals() == 1  # else its threads share all of the product
     return all(
         matmul.ours(part if alone else whole) and suits(part) >= suits(whole) for part in parts
     )
