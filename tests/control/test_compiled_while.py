@@ -253,3 +253,55 @@ def test_a_body_whose_branches_and_loops_check_an_index_has_a_derivative():
         return wg.while_loop(lambda s: s[0] < 3, step, (0, x))[1]
 
     check(f, tensor(3), tensor(3, seed=1))
+
+
+TIMES = np.array([0, 3, 5, 2])
+
+
+def counted(x, lower, upper):
+    return wg.fori_loop(lower, upper, lambda i, h: h * np.float32(1.5) + i * h.sum() + 1, x)
+
+
+@pytest.mark.parametrize("of", [wg.tensor, np.array, lambda n: np.array([n, 0])], ids=str)
+def test_bounds_that_are_computed_count_in_a_loop_of_unknown_length(of):
+    # They were refused as an index whose number is not known, though eager mode takes them.
+    def f(x, lower, upper):
+        return counted(x, lower.sum(), upper.sum())
+
+    x = np.ones(3, np.float32)
+    compiled, slope = wg.compile(f), wg.compile(wg.grad(lambda *given: (f(*given) ** 2).sum()))
+    for lower, upper in [(0, 5), (2, 4), (3, 1)]:
+        given = of(lower), of(upper)
+        assert np.array_equal(compiled(x, *given), counted(x, lower, upper))
+        known = wg.grad(lambda x, a=lower, b=upper: (counted(x, a, b) ** 2).sum())(x)
+        assert np.allclose(slope(x, *given), known)
+        assert compiled(x, *given).dtype == np.float32  # the count is a number of Python's
+    assert not compiled.retraces
+
+
+@pytest.mark.parametrize("how", [lambda f: f, wg.compile], ids=["eager", "compiled"])
+def test_examples_have_bounds_of_their_own(how):
+    x, lower = np.ones((4, 3), np.float32), np.array([0, 1, 4, 2])
+    each = [counted(row, int(a), int(b)) for row, a, b in zip(x, lower, TIMES, strict=True)]
+    assert np.array_equal(how(wg.vmap(counted))(x, lower, TIMES), np.stack(each))
+    each = [counted(x[0], 1, int(n)) for n in TIMES]
+    assert np.array_equal(how(wg.vmap(lambda n: counted(x[0], 1, n)))(TIMES), np.stack(each))
+
+
+@pytest.mark.parametrize("how", [lambda f: f, wg.compile], ids=["eager", "compiled"])
+@pytest.mark.parametrize(
+    ("n", "message"),
+    [(np.array([1.5, 1.0]).sum(), "a whole number"), (np.array([1, 2]), r"array of shape \[2\]")],
+)
+def test_bounds_that_are_no_whole_number_are_refused(how, n, message):
+    with pytest.raises(StateError, match=f"upper of wg.fori_loop is .*{message}"):
+        how(lambda x, n: wg.fori_loop(0, n, lambda i, h: h, x))(np.ones(3), n)
+
+
+def test_a_state_that_changes_is_told_of_the_body_that_counts():
+    with pytest.raises(StateError, match=r"wg.fori_loop.*in cut \(line"):
+        wg.compile(lambda x, n: wg.fori_loop(0, n, cut, x))(np.ones(3), np.array(2))
+
+
+def cut(i, h):
+    return h[1:]

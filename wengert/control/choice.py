@@ -41,8 +41,13 @@ def is_batched(array: Any) -> bool:
 
 def anywhere(array: Any) -> Any:
     """Whether a predicate holds for any example of all batches around it, as an array."""
+    return outermost(np.any, array)
+
+
+def outermost(reduce: Any, array: Any) -> Any:
+    """What np.any, np.max or np.min makes of the numbers of all examples of the batches around."""
     while is_batched(array):
-        array = np.any(array.raw, axis=0)
+        array = reduce(array.raw, axis=0)
     return array
 
 

@@ -18,7 +18,7 @@ from wengert.arrays.kind import array_of
 from wengert.control import choice
 from wengert.control.recorded import Loop, tracing
 from wengert.control.states import Form, agreed, apart, length_of, place, row, split, stacked
-from wengert.errors import StateError
+from wengert.errors import StateError, TracingError
 from wengert.functions.creation import zeros
 from wengert.tensor import Tensor, wrap
 from wengert.tree import flatten, rebuild
@@ -38,7 +38,8 @@ def fori_loop(
     the same structure, with the same shapes and dtypes. The body may close over tensors and
     parameters, draw random numbers, and take derivatives. In a compiled function it is traced once,
     whatever the number of iterations, and becomes a loop of the machine code; with `unroll` each
-    iteration is compiled by itself.
+    iteration is compiled by itself. A bound that is a computed number there, or one of each example
+    of `vmap`, makes it a `while_loop` that counts.
 
     Errors: StateError if the state changes its form, or in a compiled function if the body writes
     to an object of outside; it may write into arrays.
@@ -50,7 +51,10 @@ def fori_loop(
     >>> y, x.grad
     (tensor(8., grad_fn=<CloneBackward0>), tensor(12.))
     """
-    steps = range(_whole(lower, "lower"), _whole(upper, "upper"))
+    first, last = _whole(lower, "lower"), _whole(upper, "upper")
+    if type(first) is not int or type(last) is not int:
+        return _counted(first, last, body_fun, init_val)
+    steps = range(first, last)
     trace = None if unroll or len(steps) < 2 else tracing()
     if trace is not None:
         loop = Loop(trace, "wg.fori_loop", body_fun, lambda i, s, _: (body_fun(i, s), None))
@@ -61,15 +65,41 @@ def fori_loop(
     return apart(state.now)
 
 
-def _whole(bound: Any, name: str) -> int:
-    """A bound of a loop as an int."""
-    array = array_of(bound)
+def _whole(bound: Any, name: str) -> Any:
+    """A bound of a loop: an int; or an array, if it is not known yet or differs among examples."""
+    what = f"{name} of wg.fori_loop"
+    array = choice.one_number(bound, what)
     try:
-        return operator.index(array.item() if hasattr(array, "item") else array)
+        if not choice.is_batched(array):
+            return operator.index(array.item() if hasattr(array, "item") else array)
+    except TracingError:
+        pass
     except TypeError:
-        raise StateError(
-            f"{name} of wg.fori_loop is {bound!r}, but it has to be a whole number."
-        ) from None
+        raise StateError(f"{what} is {bound!r}, but it has to be a whole number.") from None
+    if array.dtype.kind not in "iu":
+        raise StateError(f"{what} is of dtype {array.dtype}, but it has to be a whole number.")
+    return array
+
+
+def _counted(first: Any, last: Any, body_fun: Callable[..., Any], init: Any) -> Any:
+    """A loop between bounds that are not known. It counts for all examples of a batch together, and
+    each takes what lies between its own bounds.
+    """
+    most = choice.outermost(np.max, last)
+    ends = choice.is_batched(first) or choice.is_batched(last)
+
+    def step(counted: Any) -> Any:
+        i, state = counted
+        after = body_fun(i, state)
+        if ends:
+            after = choice.chosen(np.logical_and(first <= i, i < last), after, state)
+        return i + 1, after
+
+    begin = choice.outermost(np.min, first)
+    if hasattr(begin, "item"):
+        begin = begin.item()
+    goes_on = lambda counted: counted[0] < most
+    return _repeated("wg.fori_loop", goes_on, step, (begin, init), body_fun)[1]
 
 
 class _State:
@@ -111,14 +141,25 @@ def while_loop(
     >>> y, x.grad
     (tensor(81., grad_fn=<CloneBackward0>), tensor(108.))
     """
+    return _repeated("wg.while_loop", cond_fun, body_fun, init_val, body_fun)
+
+
+def _repeated(
+    what: str,
+    cond_fun: Callable[[Any], Any],
+    body_fun: Callable[[Any], Any],
+    init_val: Any,
+    function: Callable[..., Any],
+) -> Any:
+    """A loop as long as a condition holds. Errors tell of the body as of the user's `function`."""
     trace = tracing()
     if trace is not None:
-        loop = Loop(trace, "wg.while_loop", body_fun, lambda _, state, row: (body_fun(state), None))
+        loop = Loop(trace, what, function, lambda _, state, row: (body_fun(state), None))
         return loop.run_while(init_val, cond_fun)
-    state = _State(init_val, body_fun, "wg.while_loop")
+    state = _State(init_val, function, what)
     on: Any = True
     while True:
-        holds = choice.one_number(cond_fun(state.now), "the condition of wg.while_loop")
+        holds = choice.one_number(cond_fun(state.now), f"the condition of {what}")
         if choice.is_batched(on) or choice.is_batched(holds):
             on = np.logical_and(on, holds)
             if not choice.anywhere(on):

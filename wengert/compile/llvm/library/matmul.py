@@ -32,7 +32,7 @@ Ours reach eight to nine tenths of what a core can do, one thread of OpenBLAS fo
 needs some microseconds to get more threads going.
 """
 OWN_MANY = 100**3
-"""Multiplications up to which our own tiles beat BLAS where it has three threads for one or more."""
+"""Multiplications up to which our own tiles beat BLAS where it has three for one, or more."""
 PARTS = 8
 """Parts of a product, and so threads that share it, at most."""
 OWN_SINGLE, OWN_DOWN = 512**3, 2**22
