@@ -219,6 +219,8 @@ def supposed(holds: Any) -> bool:
     return True
 
 
+ORDERS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal})
+COMPARISONS = ORDERS | {np.equal, np.not_equal}
 WRITERS = frozenset({np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis})
 
 

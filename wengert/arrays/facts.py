@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import Function
+from wengert.dispatch import COMPARISONS, Function
 from wengert.rules.elementwise import make_complex, nan_to_num
 from wengert.rules.rule import RULES
 
@@ -42,7 +42,7 @@ CONSTANT = {
     np.allclose,
     np.array_equal, np.isreal, np.iscomplex, np.iscomplexobj, np.isrealobj, np.all, np.any, np.isin,
     np.shape, np.ndim, np.size, np.result_type, np.may_share_memory, np.shares_memory,
-    np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, np.logical_and,
+    *COMPARISONS, np.logical_and,
     np.logical_or, np.logical_not, np.logical_xor, np.isnan, np.isinf, np.isfinite, np.isposinf,
     np.isneginf, np.signbit, np.array_str, np.array_repr, np.array2string, np.bitwise_and,
     np.bitwise_or, np.bitwise_xor, np.invert, np.spacing,

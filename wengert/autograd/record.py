@@ -284,7 +284,7 @@ def _node_class(rule: Rule, number: str | None = None) -> type[Node]:
 
     members: dict[str, Any] = {"__slots__": (), "rule": rule, "fields": plan.fields}
     members |= saved.introspection(plan.fields, rule.parts)
-    members["numbers"] = int(number is not None and rule.function in _BETWEEN_TENSORS)
+    members["numbers"] = int(number is not None and rule.boxes)
     members |= {name: later(name) for name in ("pull", "pull_recorded")}
     members["selecting"] = staticmethod(functools.cache(selecting))
     kind: Any = type(node_name(rule), (Node if rule.outputs == 1 else Several,), members)
@@ -293,10 +293,6 @@ def _node_class(rule: Rule, number: str | None = None) -> type[Node]:
 
 def _zeros_kept(transpose: Any) -> Any:
     return lambda g, *values: zeros.kept(g, transpose(g, *values))
-
-
-# What PyTorch computes with tensors only, after making one of a number.
-_BETWEEN_TENSORS = (np.add, np.subtract, np.multiply, np.divide)
 
 
 def node_name(rule: Rule) -> str:

@@ -24,13 +24,14 @@ from wengert.rules.ways import INTO, QUICK, implemented, way
 
 # ---- arithmetic ----------------------------------------------------------------------------
 
-elementwise(np.add, lambda t: t, lambda t: t, name="Add")
-elementwise(np.subtract, lambda t: t, lambda t: -t, name="Sub")
+elementwise(np.add, lambda t: t, lambda t: t, name="Add", boxes=True)
+elementwise(np.subtract, lambda t: t, lambda t: -t, name="Sub", boxes=True)
 elementwise(
     np.multiply,
     lambda t, b: t * b,
     lambda t, a: t * a,
     names="mul multiply",
+    boxes=True,
     doc="The product of two tensors, element by element.",
 )
 elementwise(
@@ -39,6 +40,7 @@ elementwise(
     lambda t, a, b: -t * ((a / b) / b),
     name="Div",
     names="true_divide",
+    boxes=True,
     doc="The quotient; integers give floating-point numbers.",
 )
 elementwise(np.negative, lambda t: -t, names="neg negative", doc="-x.")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import Function, each, ndarray, writes
+from wengert.dispatch import COMPARISONS, Function, each, ndarray, writes
 from wengert.dtypes import is_half, is_inexact, is_number
 from wengert.rules.blocks import ENOUGH, FLOATING, HALF, at_once
 from wengert.rules.loops import exact_loops
@@ -25,7 +25,7 @@ AS_THEY_ARE = frozenset(
     {np.shares_memory, np.may_share_memory, np.result_type, np.can_cast, np.copyto}
     | {operator.getitem, operator.setitem, np.nextafter}
     | {np.array_str, np.array_repr, np.array2string}
-    | {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
+    | COMPARISONS
 )
 """What asks about arrays, moves or compares their numbers, or goes to the next one: it computes
 nothing. A Python number that is compared with them is rounded as they are.

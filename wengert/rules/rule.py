@@ -51,6 +51,7 @@ class Rule:
     names: tuple[str, ...] = ()  # PyTorch's, of the function and the method
     inplace: bool = False  # whether those have an in-place form
     tensors: int | None = None  # so many arguments are tensors and no numbers; None: any may be
+    boxes: bool = False  # a number beside a tensor is one, too, with a place in the graph
     ordered: bool = False  # whether it looks for the larger number: complex ones have no order
     doc: str = ""  # what the function under those names says of itself
     axes: tuple[str, ...] | None = None  # arguments that count dimensions, none if empty

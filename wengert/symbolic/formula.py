@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.arrays.facts import CONSTANT
 from wengert.arrays.symbolic import formulas, terms
 from wengert.arrays.symbolic.array import SymbolicArray, symbols
 from wengert.arrays.symbolic.terms import Term
@@ -207,7 +208,7 @@ def _pushed(a: Term, parts: list[SymbolicArray | None]) -> SymbolicArray | None:
         return None
     rule = RULES.get(a.function)  # type: ignore[arg-type]
     if rule is None:
-        if a.function in _FLAT:
+        if a.function in CONSTANT:
             return None
         raise TracingError(
             f"{formulas.name_of(a.function)} has no rule, so no derivative of the formula is known"  # type: ignore[arg-type]
@@ -221,12 +222,6 @@ def _pushed(a: Term, parts: list[SymbolicArray | None]) -> SymbolicArray | None:
         share = push(rule, name, t, call, _array(a))
         total = share if total is None else total + share
     return total
-
-
-_FLAT = frozenset(
-    {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
-    | {np.logical_and, np.logical_or, np.logical_not, np.floor, np.ceil, np.rint, np.trunc}
-)
 
 
 def _array(a: Term) -> SymbolicArray:

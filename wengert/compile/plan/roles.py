@@ -23,6 +23,7 @@ from wengert.compile.program.again import map_name
 from wengert.compile.program.bodies import bodies
 from wengert.compile.program.operations import (
     LAYOUTS,
+    SOURCES,
     added,
     astype,
     check,
@@ -34,7 +35,6 @@ from wengert.compile.program.operations import (
 )
 from wengert.compile.program.program import Program, Statement, Value
 
-SOURCES = frozenset({full, np.arange})
 REDUCTIONS = {function: ufunc.__name__ for function, ufunc in REDUCED_BY.items()}
 SEARCHES = {np.argmax: "argmax", np.argmin: "argmin"}
 STARTS = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.program.infer import is_ufunc
-from wengert.compile.program.operations import LAYOUTS, astype, full, number, take, updated
+from wengert.compile.program.operations import LAYOUTS, SOURCES, astype, number, take, updated
 from wengert.compile.program.program import Statement, Value
 
-FREE = LAYOUTS | {full, np.arange}
+FREE = LAYOUTS | SOURCES
 """What costs nothing where it is read."""
 
 MOVES = FREE | {np.concatenate, updated, take}

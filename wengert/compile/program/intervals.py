@@ -107,7 +107,6 @@ ALWAYS: dict[Any, Callable[[Bounds, Bounds], bool]] = {
     np.equal: lambda a, b: a[0] == a[1] == b[0] == b[1],
     np.not_equal: lambda a, b: a[1] < b[0] or b[1] < a[0],
 }
-ORDERS = (np.less, np.less_equal, np.greater, np.greater_equal)
 _OPPOSITE = {np.less: np.greater_equal, np.less_equal: np.greater, np.equal: np.not_equal}
 _OPPOSITE |= {b: a for a, b in _OPPOSITE.items()}
 

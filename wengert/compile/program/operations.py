@@ -102,4 +102,6 @@ erf = Special("erf")
 
 LAYOUTS = frozenset({np.reshape, np.transpose, np.broadcast_to, view})
 """Functions that only look at elements in another order, or at some of them."""
+SOURCES = frozenset({full, np.arange})
+"""Functions that make arrays out of nothing."""
 OPERATIONS = frozenset({astype, view, take, updated, added, full, anew, number, check})

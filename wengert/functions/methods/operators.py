@@ -16,6 +16,7 @@ from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
 from wengert.autograd.operands import no_order, unsuited
 from wengert.autograd.record import recorder
+from wengert.dispatch import ORDERS
 from wengert.history import modes
 from wengert.tensor import NUMBERS, Tensor, may_record, settle, wrap
 
@@ -96,7 +97,6 @@ install("__abs__", np.absolute)
 # ---- comparisons and bits ------------------------------------------------------------------
 
 
-_ORDERING = frozenset({np.less, np.less_equal, np.greater, np.greater_equal})
 _COMPLEX, _DOUBLE_COMPLEX = np.dtype(np.complex64), np.dtype(np.complex128)
 
 
@@ -116,7 +116,7 @@ def untracked(function: Any, x: Any, other: Any) -> Any:
         b = np.asarray(b).astype(kind) if not hasattr(b, "astype") else b.astype(kind)
     elif type(b) is float and kind is not None and dtypes.is_bfloat16(kind):
         b = kind.type(b)  # as NumPy rounds a number beside its own dtypes
-    if (kind is _COMPLEX or kind is _DOUBLE_COMPLEX) and function in _ORDERING:
+    if (kind is _COMPLEX or kind is _DOUBLE_COMPLEX) and function in ORDERS:
         raise no_order(function.__name__, kind)
     try:
         array = function(a, b)

@@ -162,7 +162,7 @@ class Trace(Kind):
     def _evaluated(self, s: Statement) -> bool:
         """Carry out a small statement on constants at once, so that its value is known."""
         constants = self.program.constants
-        if s.function in GENERATORS:
+        if s.function in operations.SOURCES:
             if s.output.size > SMALL:
                 return False
         else:
@@ -538,9 +538,6 @@ def values_of(trace: Trace, item: Any) -> Any:
         return trace.external(x) if isinstance(x, np.ndarray) else x
 
     return each(value_of, item)
-
-
-GENERATORS = frozenset({operations.full, np.arange})
 
 
 # ---- arrays ---------------------------------------------------------------------------------

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compile.program.intervals import ORDERS, RULES, Bounds, compared, fits, range_of
+from wengert.compile.program.intervals import RULES, Bounds, compared, fits, range_of
 from wengert.compile.program.program import Statement, Value
+from wengert.dispatch import ORDERS
 
 
 class Wide(Exception):
