@@ -120,20 +120,24 @@ def version() -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    layout = argparse.RawDescriptionHelpFormatter
     parser = _Parser(
         prog="wengert",
-        formatter_class=layout,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Automatic differentiation for Python.",
         epilog=f"examples:\n  {EXAMPLE}\n  wengert demo --out pictures",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.set_defaults(run=lambda _: _help(parser))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for add_command in (_add_trace, _add_demo, _add_doctor, launcher.add_command):
+        add_command(commands)
+    return parser
 
+
+def _add_trace(commands: Any) -> None:
     trace = commands.add_parser(
         "trace",
-        formatter_class=layout,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         help="differentiate a formula step by step, as a textbook does",
         description=(
             "Print the traces of a formula at a point: the forward primal trace, the forward\n"
@@ -169,6 +173,8 @@ def _parser() -> argparse.ArgumentParser:
     trace.add_argument("--ascii", action="store_true", help="use no letters or signs beyond ASCII")
     trace.set_defaults(run=_trace)
 
+
+def _add_demo(commands: Any) -> None:
     demo = commands.add_parser(
         "demo",
         help="train a small network on handwritten digits and draw what happened",
@@ -195,6 +201,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.set_defaults(run=_demo)
 
+
+def _add_doctor(commands: Any) -> None:
     doctor = commands.add_parser(
         "doctor",
         help="tell what is installed, what is missing, and whether it runs as fast as it should",
@@ -205,8 +213,6 @@ def _parser() -> argparse.ArgumentParser:
         ),
     )
     doctor.set_defaults(run=_doctor)
-    launcher.add_command(commands)
-    return parser
 
 
 def _help(parser: argparse.ArgumentParser) -> int:

@@ -126,6 +126,47 @@ def _starts(sample: Any, size: int, kernel: int, out: int) -> Any:
     return np.concatenate([starts, last], -1)
 
 
+def _shares(spatial: tuple[int, ...], ratio: Any) -> list[int]:
+    """The sizes that are these shares of others."""
+    ratios = ratio if isinstance(ratio, (tuple, list)) else (ratio,) * len(spatial)
+    if any(not 0 < r < 1 for r in ratios):
+        raise ValueError(f"output_ratio must be between 0 and 1 (got {ratio})")
+    return [int(s * r) for s, r in zip(spatial, ratios, strict=True)]
+
+
+def _samples(x: Tensor, n: int, given: Tensor | None, name: str) -> Any:
+    """A random number for each channel and dimension, the first dimension's first."""
+    batch, channels = x.shape[:2]
+    drawn = (
+        uniform((batch, channels, n), x.dtype, None)
+        if given is None
+        else tensor_of(given, "_random_samples")._array
+    )
+    if drawn.dtype != x.dtype:
+        raise RuntimeError(
+            f"{name}(): _random_samples are of {drawn.dtype} and the input is of {x.dtype}: "
+            "both have to have the same dtype"
+        )
+    if drawn.shape[1:] != (channels, n) or len(drawn) < batch:
+        raise RuntimeError(
+            f"{name}(): _random_samples have the shape {drawn.shape}, and numbers for "
+            f"{batch} images of {channels} channels are expected: ({batch}, {channels}, {n})"
+        )
+    drawn = drawn[:batch]  # as in PyTorch, which allows for more
+    return drawn[..., ::-1] if n == 2 else drawn  # PyTorch has the last one first, of images only
+
+
+def _at_random(drawn: Any, spatial: Any, kernel: Any, out: Any) -> Any:
+    """Where the numbers of windows lie that begin at random: (N, C, windows, numbers of each)."""
+    n, flat = len(spatial), np.zeros((), np.int64)
+    for axis, (size, k, o) in enumerate(zip(spatial, kernel, out, strict=True)):
+        place = _starts(drawn[..., axis], size, k, o)[..., None] + np.arange(k)  # (N, C, out, k)
+        shape = [1] * (2 * n)
+        shape[axis], shape[n + axis] = place.shape[2:]
+        flat = flat * size + place.reshape(*drawn.shape[:2], *shape)
+    return flat.reshape(*drawn.shape[:2], math.prod(out), math.prod(kernel))
+
+
 @over("fractional_max_pool{n}d", 2, 3)
 def _fractional(n: int) -> Any:
     def fractional_max_pool(
@@ -143,12 +184,7 @@ def _fractional(n: int) -> Any:
         x, lone = windows._batched(input, n, name, "c")
         kernel, spatial = sizes(kernel_size, n, "kernel_size"), tuple(x.shape[2:])
         if output_size is None:
-            ratios = (
-                output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * n
-            )
-            if any(not 0 < r < 1 for r in ratios):
-                raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
-            output_size = [int(s * r) for s, r in zip(spatial, ratios, strict=True)]
+            output_size = _shares(spatial, output_ratio)
         out = sizes(output_size, n, "output_size")
         pairs = zip(out, kernel, spatial, strict=True)
         if min(out) < 0 or any(o + k - 1 > s for o, k, s in pairs):
@@ -157,35 +193,7 @@ def _fractional(n: int) -> Any:
                 f"of {out}"
             )
         batch, channels = x.shape[:2]
-        drawn = (
-            uniform((batch, channels, n), x.dtype, None)
-            if _random_samples is None
-            else tensor_of(_random_samples, "_random_samples")._array
-        )
-        if drawn.dtype != x.dtype:
-            raise RuntimeError(
-                f"{name}(): _random_samples are of {drawn.dtype} and the input is of {x.dtype}: "
-                "both have to have the same dtype"
-            )
-        if drawn.shape[1:] != (channels, n) or len(drawn) < batch:
-            raise RuntimeError(
-                f"{name}(): _random_samples have the shape {drawn.shape}, and numbers for "
-                f"{batch} images of {channels} channels are expected: ({batch}, {channels}, {n})"
-            )
-        drawn = drawn[:batch]  # as in PyTorch, which allows for more
-        if n == 2:  # PyTorch has the last dimension's sample first, of images only
-            drawn = drawn[..., ::-1]
-        starts = [
-            _starts(drawn[..., i], s, k, o)
-            for i, (s, k, o) in enumerate(zip(spatial, kernel, out, strict=True))
-        ]
-        flat: Any = 0
-        for axis, (start, size, k) in enumerate(zip(starts, spatial, kernel, strict=True)):
-            place = start[..., None] + np.arange(k)  # (N, C, out, k)
-            shape = [1] * (2 * n)
-            shape[axis], shape[n + axis] = place.shape[2:]
-            flat = flat * size + place.reshape(batch, channels, *shape)
-        flat = flat.reshape(batch, channels, math.prod(out), math.prod(kernel))
+        flat = _at_random(_samples(x, n, _random_samples, name), spatial, kernel, out)
         rows = x._array.reshape(batch, channels, math.prod(spatial))
         best = np.take_along_axis(
             rows, flat.reshape(batch, channels, math.prod((*out, *kernel))), 2
