@@ -88,12 +88,12 @@ class Layer:
         return self.x.shape[0]
 
 
-def _layer(step: Call, names: str, roles: str) -> Layer | None:
+def _layer(step: Call, roles: str) -> Layer | None:
     """The layer of a step, or None where there is no code for it. `roles` says which arrays of x, w
     and y the first two arguments and the result are."""
-    given = arguments(step, names)
+    given = arguments(step)
     *steps, groups = given["windows"]
-    known, bias = images_of(step, given, names.split()[:2], len(steps[0])), given.get("bias")
+    known, bias = images_of(step, given, [*given][:2], len(steps[0])), given.get("bias")
     order = list(step.inputs)
     if known is None or not (bias is None or bias in order):
         return None
@@ -116,11 +116,11 @@ Written = tuple[int, Emit]
 """Bytes of working memory, and what writes the code that uses them."""
 
 
-def _native(names: str, roles: str, write: Callable[[Layer], Written], least: int = 1) -> Native:
+def _native(roles: str, write: Callable[[Layer], Written], least: int = 1) -> Native:
     """One of the three, for at least so many channels of the result's cotangent."""
 
     def describe(step: Call) -> Layer | None:
-        layer = _layer(step, names, roles)
+        layer = _layer(step, roles)
         return layer if layer is not None and layer.outputs >= least else None
 
     def define(module: Any, step: Call, name: str, layer: Layer) -> Any:
@@ -599,6 +599,6 @@ class _WeightWriter:
         nest(v.builder, (layer.groups, layer.channels, layer.rows.kernel, across), one)
 
 
-NATIVES[rules.convolution] = _native("x weight windows bias", "xwy", _forward)
-NATIVES[rules.convolution_input] = _native("g weight shape windows", "ywx", _input)
-NATIVES[rules.convolution_weight] = _native("g x shape windows", "yxw", _weight, least=NARROW)
+NATIVES[rules.convolution] = _native("xwy", _forward)
+NATIVES[rules.convolution_input] = _native("ywx", _input)
+NATIVES[rules.convolution_weight] = _native("yxw", _weight, least=NARROW)

@@ -59,11 +59,10 @@ class Pool:
         return self.images[0].shape[:2]
 
 
-def _pool(step: Call, names: str, arrays: str, wide: str, kinds: str) -> Pool | None:
-    """The pool of a step, or None where there is no code for it. `names` are of what comes before
-    the windows, `arrays` of its arrays, the result last; `wide` is what windows slide over, `kinds`
-    those of the dtypes."""
-    given, dtype = arguments(step, f"{names} windows"), step.outputs[0].dtype
+def _pool(step: Call, arrays: str, wide: str, kinds: str) -> Pool | None:
+    """The pool of a step, or None where there is no code for it. `arrays` are the names of its
+    arrays, the result last; `wide` is what windows slide over, `kinds` those of the dtypes."""
+    given, dtype = arguments(step), step.outputs[0].dtype
     (kernel, *steps, out), inputs = given["windows"], arrays.split()
     known = images_of(step, given, inputs[:-1], len(kernel))
     if known is None or dtype.kind not in kinds or dtype.itemsize not in (4, 8):
@@ -171,7 +170,7 @@ def _reduced(border: Callable[[np.dtype], Any], function: str) -> Native:
 
         return defined(module, step, name, room.bytes, emit)
 
-    return Native(lambda step: _pool(step, "x", "x result", "x", "fi"), define)
+    return Native(lambda step: _pool(step, "x result", "x", "fi"), define)
 
 
 def _first(
@@ -203,14 +202,14 @@ def _apply(v: Vectors, function: str, x: Any, y: Any) -> Any:
 # ---- back to the places -------------------------------------------------------------------------
 
 
-def _spread(names: str, arrays: str) -> Native:
+def _spread(arrays: str) -> Native:
     """The windows' numbers g, added to the places of each window, or to its maximum's place."""
 
     def define(module: Any, step: Call, name: str, pool: Pool) -> Any:
         spreading = _Spreading(pool, matmul.registers().bytes)
         return defined(module, step, name, spreading.room.bytes, spreading.emit)
 
-    return Native(lambda step: _pool(step, names, arrays, "result", "f"), define)
+    return Native(lambda step: _pool(step, arrays, "result", "f"), define)
 
 
 class _Spreading:
@@ -335,5 +334,5 @@ class _Spreading:
 
 NATIVES[rules.max_pool] = _reduced(_lowest, "maximum")
 NATIVES[rules.sum_pool] = _reduced(lambda _: 0, "add")
-NATIVES[rules.max_spread] = _spread("g condition target", "g condition target result")
-NATIVES[rules.sum_spread] = _spread("g shape", "g result")
+NATIVES[rules.max_spread] = _spread("g condition target result")
+NATIVES[rules.sum_spread] = _spread("g result")

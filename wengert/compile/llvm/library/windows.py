@@ -22,6 +22,7 @@ from wengert.compile.llvm.machine.scratch import Scratch
 from wengert.compile.llvm.machine.values import BYTE, I32, I64, POINTER, number
 from wengert.compile.plan.kernel import LINE
 from wengert.compile.plan.plan import Call, Layout
+from wengert.dispatch import signature
 
 Pair = tuple[int, int]
 
@@ -59,10 +60,11 @@ def pair(sizes: Sequence[int], missing: int) -> Pair:
     return (missing, sizes[0]) if len(sizes) == 1 else (sizes[0], sizes[1])
 
 
-def arguments(step: Call, names: str) -> dict[str, Any]:
+def arguments(step: Call) -> dict[str, Any]:
     """The arguments of a step's statement by the names of its function's parameters."""
     statement = step.statement
-    return {**dict(zip(names.split(), statement.args, strict=False)), **statement.kwargs}
+    names, _ = signature(statement.function)
+    return {**dict(zip(names, statement.args, strict=False)), **statement.kwargs}
 
 
 def images_of(
