@@ -171,7 +171,7 @@ class Extras:
         self.retainers: dict[int, weakref.ref[Any]] = {}
 
     def copy(self) -> Extras:
-        """The same, to which hooks are added by themselves."""
+        """A copy, to which hooks are added by themselves."""
         extras = Extras()
         extras.metadata, extras.retainers = self.metadata, self.retainers.copy()
         extras.prehooks, extras.posthooks = self.prehooks.copy(), self.posthooks.copy()
