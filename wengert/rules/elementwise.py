@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import cmath
 import math
+import operator
 from typing import Any
 
 import numpy as np
 
-from wengert.dispatch import PROTOCOL, Function, all_true, primitive
+from wengert.dispatch import PROTOCOL, Function, all_true, errors_pass, primitive
 from wengert.rules.blocks import ENOUGH, EXACT, at_once
-from wengert.rules.loops import ADDED, exact_loops
+from wengert.rules.loops import ADDED, addable, exact_loops, loops
 from wengert.rules.rule import elementwise, general, linear, unbroadcast
 from wengert.rules.shapes import astype
 from wengert.rules.ways import INTO, QUICK, implemented, way
@@ -34,10 +35,38 @@ elementwise(
     boxes=True,
     doc="The product of two tensors, element by element.",
 )
+
+
+def quotient(a: Any, b: Any) -> Any:
+    """a / b; of many complex numbers NumPy's takes eight times as long as a loop."""
+    if type(b) is not np.ndarray or b.dtype.kind != "c" or b.size < ENOUGH or not errors_pass():
+        return a / b
+    out = np.empty(b.shape, b.dtype)
+    if type(a) in (int, float):
+        _number_over_each(float(a), b.reshape(-1), out.reshape(-1))
+    elif addable(a, b) and a.shape == b.shape:
+        _over_each(a.reshape(-1), b.reshape(-1), out.reshape(-1))
+    else:
+        return a / b
+    return out
+
+
+@loops
+def _over_each(a, b, out):
+    for i in range(len(out)):
+        out[i] = a[i] / b[i]
+
+
+@loops
+def _number_over_each(a, b, out):
+    for i in range(len(out)):
+        out[i] = a / b[i]
+
+
 elementwise(
     np.divide,
-    lambda t, b: t / b,
-    lambda t, a, b: -t * ((a / b) / b),
+    lambda t, b: quotient(t, b),
+    lambda t, a, b: -t * quotient(quotient(a, b), b),
     name="Div",
     names="true_divide",
     boxes=True,
@@ -57,10 +86,17 @@ def _is_known(x: Any) -> bool:
 def _power_slope(a: Any, b: Any) -> Any:
     """d(a ** b)/da; 0 where b is 0, also at a = 0."""
     if _is_known(b):
-        if b == 0.5 and a.dtype.kind == "c":
-            return 0.5 / np.sqrt(a)  # other powers of complex numbers take ten times as long
-        return 2 * a if b == 2 else b * a ** (b - 1) if b != 0 else np.zeros_like(a)
+        if b == 0.5 and a.dtype.kind == "c":  # other powers of them take ten times as long
+            return quotient(0.5, np.sqrt(a))
+        if b == 2:
+            return 2 * a
+        return b * _powers(a)(a, b - 1) if b != 0 else np.zeros_like(a)
     return np.where(b == 0, 0, b * a ** np.where(b == 0, 1, b - 1))
+
+
+def _powers(a: Any) -> Function:
+    """What computes powers of this kind of array, where it may by products."""
+    return QUICK[np.power] if type(a) is np.ndarray else operator.pow
 
 
 def _power_growth(a: Any, b: Any, y: Any) -> Any:
