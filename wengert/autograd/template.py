@@ -234,7 +234,9 @@ def record(plan: Plan, own: Any, given: Named, out: Any = None, more: Any = ()) 
                 view.born = view.seen = now
                 result._origin = view
                 result._cell = x._cell or cell_of(x)
-            elif plan.form == "usual" or isinstance(x, Tensor):
+            elif (plan.form == "usual" or isinstance(x, Tensor)) and not (
+                type(array) is ndarray and array.base is None and array is not x_array
+            ):  # an array that owns its memory is no view
                 view_of(result, x, own.record, (*[given[n] for n in plan.rest],))
     outcome: Folded = results if plan.several else result
     if special and not may_all(plan, outcome):

@@ -145,12 +145,19 @@ def isin(
     """Which elements occur among the test elements."""
     x, tests = array_of(elements), array_of(test_elements)
     if type(x) is type(tests) is np.ndarray and x.size * tests.size <= _FEW:
-        pairs = np.equal(x[..., None], tests.reshape(-1))
-        are_there = np.logical_or.reduce(pairs, -1)  # without what NumPy has around it
+        if 0 < tests.size <= _SHORT:
+            first, *rest = tests.reshape(-1)
+            are_there = np.equal(x, first)
+            for test in rest:
+                are_there = are_there | np.equal(x, test)
+        else:
+            pairs = np.equal(x[..., None], tests.reshape(-1))
+            are_there = np.logical_or.reduce(pairs, -1)  # without what NumPy has around it
         return constant(~are_there if invert else are_there)
     return constant(np.isin(x, tests, assume_unique, invert))
 
 
+_SHORT = 4
 _FEW = 1 << 12
 """So few pairs are compared one by one; of more, NumPy's isin sorts."""
 

@@ -369,8 +369,8 @@ def randint(
         )
     if dtype == dtypes.bool and not 0 <= low < high <= 2:
         raise RuntimeError(f"from={low} and to={high} are out of bounds for bool")
-    array = numbers_of(generator).integers(low, high, shape_of((size,)), np.int64)
-    return as_array(array).astype(dtypes.int64 if dtype is None else dtype, copy=False)
+    array = as_array(numbers_of(generator).integers(low, high, shape_of((size,)), np.int64))
+    return array if dtype is None else array.astype(dtype, copy=False)
 
 
 @of_tensors(1)

@@ -221,11 +221,17 @@ def _median(input: Any, dim: Any, keepdim: bool, result: Any, ignore_nan: bool) 
 
 
 def _middle_number(x: Any, ignore_nan: bool) -> Any:
+    x = x.copy()
+    if x.size < _FEW:  # sorting is quicker than looking for NaNs, which come last
+        x.sort()
+        if x[-1] == x[-1]:
+            return x[(x.size - 1) // 2]
     nans = np.count_nonzero(x != x)
     if nans and not ignore_nan:
         return x.dtype.type(math.nan)
     place = max(x.size - nans - 1, 0) // 2
-    return np.partition(x, place)[place]
+    x.partition(place)
+    return x[place]
 
 
 def _middle(x: Any, axis: int, ignore_nan: bool) -> Any:
@@ -247,12 +253,19 @@ def _middle(x: Any, axis: int, ignore_nan: bool) -> Any:
     return _taken(order, place, axis)
 
 
+def _sorted(x: Any, axis: int) -> Any:
+    """np.sort of a plain array, without the Python around it."""
+    x = x.copy()
+    x.sort(axis)
+    return x
+
+
 def _of_rank(x: Any, axis: int, rank: int) -> Any:
     """Where along `axis` the number of a rank stands, as in a stable order; of rank -1 the middle
     one or a NaN, of rank -2 the middle one of those that are not NaN.
     """
     places = np.empty([1 if d == axis else n for d, n in enumerate(x.shape)], np.int64)
-    places_of_rank(*as_lines(axis, x, np.sort(x, axis), places), rank)
+    places_of_rank(*as_lines(axis, x, _sorted(x, axis), places), rank)
     return places
 
 
