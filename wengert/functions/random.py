@@ -30,6 +30,7 @@ from wengert.functions.device import CPU
 from wengert.functions.indexing import overwrite
 from wengert.history import modes
 from wengert.rules.blocks import EXACT
+from wengert.rules.elementwise import make_complex
 from wengert.tensor import NUMBERS, Tensor, wrap
 
 _BYTES = 512
@@ -265,9 +266,7 @@ def uniform(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator |
     """Uniform on [0, 1), as an array."""
     if dtype.kind == "c":
         part = np.empty(0, dtype).real.dtype
-        return (uniform(shape, part, generator) + 1j * uniform(shape, part, generator)).astype(
-            dtype
-        )
+        return make_complex(uniform(shape, part, generator), uniform(shape, part, generator))
     if dtype in (dtypes.float32, dtypes.float64):
         return numbers_of(generator).random(shape, dtype)
     if not dtypes.is_floating(dtype):
@@ -283,7 +282,7 @@ def gaussian(shape: tuple[int, ...], dtype: np.dtype[Any], generator: Generator 
     if dtype.kind == "c":
         part = np.empty(0, dtype).real.dtype
         pair = gaussian((2, *shape), part, generator) * np.sqrt(0.5)
-        return (pair[0] + 1j * pair[1]).astype(dtype)
+        return make_complex(pair[0], pair[1]).astype(dtype, copy=False)
     if dtype in (dtypes.float32, dtypes.float64):
         return numbers_of(generator).standard_normal(shape, dtype)
     if not dtypes.is_floating(dtype):

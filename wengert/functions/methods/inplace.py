@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import dtypes
 from wengert.autograd import inplace
 from wengert.autograd.engine import mark_written
 from wengert.autograd.misfits import told
@@ -32,6 +33,7 @@ from wengert.functions.declared import as_method, composed, single
 from wengert.functions.methods.operators import write_elementwise
 from wengert.history import modes
 from wengert.rules import indexing as rules
+from wengert.rules.blocks import ENOUGH
 from wengert.tensor import INFERENCE, Tensor, attach, wrap
 
 # ---- values --------------------------------------------------------------------------------
@@ -117,6 +119,25 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return indexing.overwrite(self, src, "copy_")
 
 
+def masked_fill_(self: Tensor, mask: Any, value: Any) -> Tensor:
+    """`value` where the mask holds; into few numbers without history it is written at once."""
+    array, holds = self._array, getattr(mask, "_array", None)
+    if (
+        type(value) is float
+        and type(holds) is np.ndarray
+        and holds.dtype is dtypes.bool
+        and holds.shape == array.shape
+        and inplace.takes_out(array, "fc")
+        and array.size < ENOUGH
+        and inplace.unrecorded(self, (mask,))
+    ):
+        array[holds] = value
+        mark_written(self, "masked_fill_")
+        return self
+    return _masked_fill(self, mask, value)
+
+
+_masked_fill = composed(indexing.masked_fill, "masked_fill_")
 _zeroed, _refilled = recorder(rules.zeroed), recorder(rules.refilled)
 
 
@@ -290,6 +311,7 @@ class InplaceMethods:
 
     pow_, round_ = pow_, round_
     clamp_ = clip_ = clamp_
+    masked_fill_ = masked_fill_
 
     __iand__ = constant(comparison.bitwise_and, "bitwise_and_")
     __ior__ = constant(comparison.bitwise_or, "bitwise_or_")

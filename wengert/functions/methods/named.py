@@ -83,7 +83,7 @@ METHODS: dict[Any, str] = {
         unsafe_split_with_sizes vsplit
     """,
     indexing: """
-        argwhere fill gather index_select masked_fill_ masked_scatter_ masked_select nonzero take
+        argwhere fill gather index_select masked_fill masked_scatter_ masked_select nonzero take
         take_along_dim
     """,
     scattering: """
