@@ -140,6 +140,10 @@ def _with_parts(start: Any, end: Any, dtype: Any) -> np.dtype[Any]:
 @factory
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any) -> Tensor:
     """`steps` numbers evenly spaced from `start` to `end`, both included."""
+    if type(steps) is int and steps >= 0 and _is_real(start) and _is_real(end):
+        dtype = kind(dtype)
+        if dtype.kind == "f":
+            return _from_to(float(start), float(end), steps).astype(dtype)
     dtype = _with_parts(start, end, dtype)
     return _evenly(start, end, steps, dtype.kind in "iu").astype(dtype)
 

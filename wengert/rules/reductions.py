@@ -12,7 +12,6 @@ from wengert.dispatch import Function, errors_pass, primitive, quietly
 from wengert.rules.blocks import (
     BLOCK,
     ENOUGH,
-    EXACT,
     by_rows,
     each_line,
     in_rows,
@@ -20,7 +19,15 @@ from wengert.rules.blocks import (
     reducible,
 )
 from wengert.rules.elementwise import FEW, exponential_share
-from wengert.rules.loops import addable, as_lines, exact_loops, loopable, loops, within_loops
+from wengert.rules.loops import (
+    ADDED,
+    addable,
+    as_lines,
+    exact_loops,
+    loopable,
+    loops,
+    within_loops,
+)
 from wengert.rules.rule import general, linear
 from wengert.rules.ways import implemented, way
 
@@ -78,7 +85,7 @@ def _along_many_rows(a: Any, axis: Any = None, *_: Any, **__: Any) -> bool:
 
 def _few(a: Any, axis: Any) -> bool:
     lies = type(a) is np.ndarray and a.ndim > 0 and a.size < FEW  # NumPy takes a number for a row
-    return lies and type(axis) is int and a.dtype in EXACT
+    return lies and type(axis) is int and a.dtype in ADDED
 
 
 @way(np.cumsum, _few)
