@@ -355,6 +355,22 @@ def a_compiled_step_averages_too():
 
 
 @check
+def a_compiled_step_computes_gradients_where_other_ranks_read_them():
+    # They were joined in memory of the program's, and copied from there.
+    _, size = here()
+    net, alone = DDP(network()), DDP(network())
+    mine, theirs = (wg.optim.SGD(n.parameters(), lr=0.1) for n in (net, alone))
+    compiled = wg.compile(lambda x, y: step(net, mine, x, y))
+    agree(compiled, net, alone, theirs)
+    if size > 1:
+        assert "concatenate" not in str(compiled.explain())
+        outbox = net._reducer[0].buckets[0].outbox
+        places = [place.array.ctypes.data for place in outbox.places]
+        assert len(set(places)) == (2 if places else 0)
+        assert not places or outbox.tensor._array.ctypes.data == places[0]
+
+
+@check
 def a_compiled_step_takes_buffers_of_the_first_rank_too():
     # They were brought while the step was compiled, and the program did not hold together.
     net, alone = (DDP(nn.Sequential(network(0, 3, 2), nn.BatchNorm1d(2))) for _ in range(2))

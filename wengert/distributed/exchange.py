@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import itertools
 import time
+import weakref
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,12 +21,13 @@ import numpy as np
 from wengert.autograd import primitive
 from wengert.dispatch import Parts, Unforeseen
 from wengert.distributed import groups
-from wengert.distributed.collectives import COLLECTIVES
+from wengert.distributed.collectives import COLLECTIVES, ReduceOp
 from wengert.distributed.work import Work
 from wengert.errors import DistError
+from wengert.tensor import wrap
 
 
-def _result(x: Any, collective: str, root: int, group: int, size: int) -> Any:
+def _result(x: Any, collective: str, root: int, group: int, size: int, outbox: int = 0) -> Any:
     return np.zeros(COLLECTIVES[collective].result_shape(x.shape, size), x.dtype)
 
 
@@ -36,13 +39,15 @@ def _result(x: Any, collective: str, root: int, group: int, size: int) -> Any:
     opaque=True,
     result=_result,
 )
-def exchange(x: Any, collective: str, root: int, group: int, size: int) -> Any:
+def exchange(x: Any, collective: str, root: int, group: int, size: int, outbox: int = 0) -> Any:
     """What this rank gets in a collective of a group of `size` ranks to which it brings `x`.
 
-    Blocks are summed where they are combined. A rank that gets nothing returns zeros.
+    Blocks are summed where they are combined. A rank that gets nothing returns zeros. The number
+    of an `Outbox`, if there is one, says that `x` may lie in it.
     """
     receive = _room(x, collective, size)
-    _begun(receive, x, collective, root, group, size).wait()
+    _begun(receive, x, collective, root, group, size, outbox).wait()
+    _renew(outbox)
     return receive
 
 
@@ -50,9 +55,13 @@ def _room(x: Any, collective: str, size: int) -> Any:
     return np.empty(COLLECTIVES[collective].result_shape(x.shape, size), x.dtype)
 
 
-def _begun(receive: Any, x: Any, collective: str, root: int, group: int, size: int) -> Work:
+def _begun(
+    receive: Any, x: Any, collective: str, root: int, group: int, size: int, outbox: int
+) -> Work:
     """An exchange that goes on; the array `receive` has what it gives when it is done."""
     own, c = _ours(collective, group, size), COLLECTIVES[collective]
+    if (sending := _outboxes.get(outbox)) is not None and (place := sending.take(x, own)):
+        return own.add_shares(place, receive, ReduceOp.SUM)
     if c.gets.rooted and own.rank() != root:
         receive[...] = 0
     return own.run(c, np.require(x, requirements=("C", "A")), receive, root=root)
@@ -71,6 +80,59 @@ def _ours(collective: str, group: int, size: int) -> groups.ProcessGroup:
             f"group has {here.size()}. Compile the function again."
         )
     return here
+
+
+# ---- what is brought again and again -------------------------------------------------------------
+
+
+class Outbox:
+    """Memory for what a program brings to sums: it computes it there, where other ranks read it.
+
+    All ranks take two places in turns: who writes in one need not wait for those who still read the
+    other. The tensor has the place that is next, or memory of its own if that cannot be written.
+    """
+
+    def __init__(self, count: int, dtype: Any) -> None:
+        self.number = next(_numbers)
+        self.tensor = wrap(np.empty(count, dtype))
+        self.carrier: Any = None
+        self.places: deque[Any] = deque()
+        """The next one first."""
+        _outboxes[self.number] = self
+
+    def take(self, x: Any, own: groups.ProcessGroup) -> Any:
+        """The next place, with `x` in it; None if ranks share no memory."""
+        if self.carrier is not own.carrier:  # at the first sum, which all ranks come to
+            self.carrier = own.carrier
+            made = [own.place(x.size, x.dtype, ReduceOp.SUM) for _ in range(2)]
+            self.places = deque(place for place in made if place is not None)
+        if len(self.places) < 2:
+            return None
+        place = self.places[0]
+        self.places.rotate()
+        if place.array.ctypes.data != x.ctypes.data:
+            own.make_room(place)
+            np.copyto(place.array, x)
+        return place
+
+    def renew(self) -> None:
+        """A sum is done."""
+        if self.places:
+            array, mine = self.places[0].array, self.tensor._array
+            self.tensor._array = array if self.places[0].free else np.empty_like(mine)
+
+    def close(self) -> None:
+        """Nothing is computed here any more: on all ranks."""
+        _outboxes.pop(self.number, None)
+
+
+_numbers = itertools.count(1)
+_outboxes: weakref.WeakValueDictionary[int, Outbox] = weakref.WeakValueDictionary()
+
+
+def _renew(outbox: int) -> None:
+    if (sending := _outboxes.get(outbox)) is not None:
+        sending.renew()
 
 
 # ---- in three parts, between which a compiled program does other work ----------------------------
@@ -102,35 +164,42 @@ class Waited:
 _tickets = itertools.count()
 
 
-def start(x: Any, collective: str, root: int, group: int, size: int) -> tuple[Any, Any]:
+def start(
+    x: Any, collective: str, root: int, group: int, size: int, outbox: int = 0
+) -> tuple[Any, Any]:
     """Begin an exchange. `x` and what it is received in are left to it until `wait` has ended."""
     ticket, receive = np.array(0), _room(x, collective, size)
-    _start_into((ticket, receive), x, collective, root, group, size)
+    _start_into((ticket, receive), x, collective, root, group, size, outbox)
     return ticket, receive
 
 
 def _start_into(
-    outputs: Sequence[Any], x: Any, collective: str, root: int, group: int, size: int
-) -> None:
+    outputs: Sequence[Any], x: Any, collective: str, root: int, group: int, size: int,
+    outbox: int = 0,
+) -> None:  # fmt: skip
     ticket, receive = outputs
-    work = _begun(receive, x, collective, root, group, size)
+    work = _begun(receive, x, collective, root, group, size, outbox)
     ticket[...] = number = next(_tickets)
     own = groups.by_key(group, collective)
     own.underway[number] = Underway(work, receive, time.perf_counter())
 
 
-def go_on(ticket: Any, collective: str, root: int, group: int, size: int) -> Any:
+def go_on(ticket: Any, collective: str, root: int, group: int, size: int, outbox: int = 0) -> Any:
     """Have an exchange go on, which some engines do only within their calls."""
     groups.by_key(group, collective).underway[int(ticket)].work.is_completed()
     return ticket
 
 
-def wait(ticket: Any, room: Any, x: Any, collective: str, root: int, group: int, size: int) -> Any:
+def wait(
+    ticket: Any, room: Any, x: Any, collective: str, root: int, group: int, size: int,
+    outbox: int = 0,
+) -> Any:  # fmt: skip
     """What the exchange gave that has this ticket."""
     here = _ours(collective, group, size)
     began = here.underway.pop(int(ticket))
     asked = time.perf_counter()
     began.work.wait()
+    _renew(outbox)
     now = time.perf_counter()
     known = here.waited.setdefault((collective, x.shape), Waited())
     known.calls += 1
@@ -139,15 +208,16 @@ def wait(ticket: Any, room: Any, x: Any, collective: str, root: int, group: int,
     return began.receive
 
 
-def _wait_into(outputs: Sequence[Any], *args: Any) -> None:
-    (output,), receive = outputs, wait(*args)
+def _wait_into(outputs: Sequence[Any], *args: Any, **named: Any) -> None:
+    (output,), receive = outputs, wait(*args, **named)
     if output.ctypes.data != receive.ctypes.data:
         np.copyto(output, receive)
 
 
 def _hidden(
-    ticket: Any, room: Any, x: Any, collective: str, root: int, group: int, size: int
-) -> str:
+    ticket: Any, room: Any, x: Any, collective: str, root: int, group: int, size: int,
+    outbox: int = 0,
+) -> str:  # fmt: skip
     """What `f.explain()` says of a `wait`: of all the calls so far of this kind."""
     known = groups.by_key(group, collective).waited.get((collective, x.shape))
     if known is None:

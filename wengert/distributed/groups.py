@@ -149,27 +149,29 @@ class ProcessGroup:
         if op is ReduceOp.AVG:
             np.divide(array, self.size(), out=array)
 
-    def place(self, count: int, dtype: Any) -> Any:
-        """Memory that other ranks read, `.array`, for this one's shares of averages; or None."""
-        return self.carrier.place(self._average((count,), dtype))
+    def place(self, count: int, dtype: Any, op: ReduceOp = ReduceOp.AVG) -> Any:
+        """Memory that other ranks read, `.array`, for what this one brings to sums, or for its
+        shares of averages; or None.
+        """
+        return self.carrier.place(self._shared((count,), dtype, op))
 
     def make_room(self, place: Any) -> None:
         """Wait until a place may be written."""
         self.usable("all_reduce")
         self.carrier.make_room(place, self.timeout)
 
-    def add_shares(self, place: Any, receive: Any) -> Work:
-        """Begin to add the ranks' shares of an average, made in a place or where it is received."""
+    def add_shares(self, place: Any, receive: Any, op: ReduceOp = ReduceOp.AVG) -> Work:
+        """Begin to add what ranks have made in a place, or where the sum is received."""
         self.now("all_reduce")
-        call, carrier = self._average(receive.shape, receive.dtype), self.carrier
+        call, carrier = self._shared(receive.shape, receive.dtype, op), self.carrier
         if place is None:
             pending = carrier.start(call, receive, receive)
         else:
             pending = carrier.start_placed(call, place, receive)
         return Work(pending, None, self.timeout)
 
-    def _average(self, shape: tuple[int, ...], dtype: Any) -> Call:
-        return Call(ALL_REDUCE, ReduceOp.AVG, 0, shape, np.dtype(dtype), here())
+    def _shared(self, shape: tuple[int, ...], dtype: Any, op: ReduceOp) -> Call:
+        return Call(ALL_REDUCE, op, 0, shape, np.dtype(dtype), here())
 
     def _averaged(self, receive: Any, finish: Callable[[], Any] | None) -> Callable[[], Any]:
         def averaged() -> Any:

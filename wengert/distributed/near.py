@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.distributed.board import COUNTS, READ_COUNT, Board
+from wengert.distributed.board import COUNTS, LINE, READ_COUNT, Board
 
 SLOT = 2**17
 """Bytes that are written before others may read them: they are still in a cache then."""
@@ -203,7 +203,7 @@ class Ring:
         self.memory = memory
         self.turn = near_code.turn()
         self.slots = slots
-        row = 8 * (COUNTS + slots)
+        row = self.row(slots)
         self.start = row * size
         self.counts: Any = np.frombuffer(memory, np.int64, self.start // 8).reshape(size, -1)
         at = np.frombuffer(memory, np.uint8).ctypes.data
@@ -229,8 +229,13 @@ class Ring:
         self.lock = threading.Lock()
 
     @staticmethod
-    def size(ranks: int, slots: int = SLOTS, apart: int = APART) -> int:
-        return (8 * (COUNTS + slots) + slots * apart) * ranks
+    def row(slots: int) -> int:
+        """Bytes in which a rank counts: whole lines, so that the slots begin with one."""
+        return -(-(COUNTS + slots) // LINE) * LINE * 8
+
+    @classmethod
+    def size(cls, ranks: int, slots: int = SLOTS, apart: int = APART) -> int:
+        return (cls.row(slots) + slots * apart) * ranks
 
     def takes(self, op: np.ufunc, dtype: Any) -> bool:
         return self.code.loop(op, dtype) is not None

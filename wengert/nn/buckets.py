@@ -19,7 +19,8 @@ from wengert.autograd.engine import mark_written
 from wengert.autograd.watching import Watcher
 from wengert.distributed import objects
 from wengert.distributed.collectives import COLLECTIVES, ReduceOp
-from wengert.distributed.functional import exchanged
+from wengert.distributed.exchange import Outbox
+from wengert.distributed.functional import summed
 from wengert.distributed.groups import ProcessGroup
 from wengert.distributed.work import Future
 from wengert.functions.joining import cat
@@ -42,6 +43,7 @@ class Bucket:
         self.future: Future | None = None
         self.stops: list[int] = np.cumsum([p.numel() for p in self.params]).tolist()
         self.place: Any = None
+        self.outbox = Outbox(self.stops[-1], self.params[0]._array.dtype)
         self.flat: Any = None
         self.parts: dict[int, Any] = {}
         self.brought: dict[int, Any] = {}
@@ -113,6 +115,7 @@ class Reducer(Watcher):
         self.asks_unused = unused
         self.hook: tuple[Any, Hook] | None = None
         self.divisor = own.size()
+        self.buckets: list[Bucket] = []
         self.order: list[Tensor] = []  # in which gradients became ready
         self.ordered = False
         self.expecting = False
@@ -164,6 +167,8 @@ class Reducer(Watcher):
                 group = open_[p.dtype] = []
                 groups.append(group)
             group.append(p)
+        for bucket in self.buckets:
+            bucket.outbox.close()
         self.buckets = [Bucket(k, group) for k, group in enumerate(groups)]
         self.buckets[-1].last = True
         self.bucket_of = {id(p): b for b in self.buckets for p in b.params}
@@ -315,12 +320,14 @@ class Reducer(Watcher):
                 "hooks of register_comm_hook look at numbers, which a compiled step has not yet. "
                 "Compile the step without the hook, or leave it eager."
             )
-        gradients = [p._grad for p in bucket.params]
+        # The large ones first: they are computed where they are sent from, from a line on.
+        params = sorted(bucket.params, key=lambda p: -p.numel())
+        gradients = [p._grad for p in params]
         with modes.no_grad():
             flat = cat([g.reshape(-1) for g in gradients if g is not None])
-            total = exchanged(flat, "all_reduce", self.own)
+            total = summed(flat, bucket.outbox, self.own)
             parts = total.split([g.numel() for g in gradients if g is not None])
-            for p, part in zip(bucket.params, parts, strict=True):
+            for p, part in zip(params, parts, strict=True):
                 # Divided last, where it is one loop with what follows: the update.
                 p.grad = part.reshape(p.shape) / self.divisor
 

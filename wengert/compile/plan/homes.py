@@ -104,7 +104,9 @@ class Homes:
         """Where a concatenation lies whose parts can be computed there."""
         if s.function is not np.concatenate or self.roles.of[s] != "parts":
             return None
-        if any(kind == "input" for kind, _ in self.goals.get(s.output, ())):
+        inputs = self.roles.program.inputs
+        goals = self.goals.get(s.output, ())
+        if any(kind == "input" and not inputs[k].lent for kind, k in goals):
             return None
         if s not in self._begun:
             self._begun[s] = self.of(s.output)

@@ -94,8 +94,10 @@ class _Ordering:
             writers[goal] = node
         for value, goal in wanted:
             if goal[0] == "input" and goal in writers:
-                readers = self.readers.get(program.inputs[goal[1]], set())
-                self._write_over(value, goal, writers[goal], readers)
+                over = program.inputs[goal[1]]
+                self._write_over(
+                    value, goal, writers[goal], self.readers.get(over, set()), over.lent
+                )
             elif goal[0] == "output" and goal[1] in program.replacing:
                 before = program.replacing[goal[1]]
                 readers = self.readers.get(before, set()) if before is not None else set()
@@ -130,12 +132,14 @@ class _Ordering:
             self.readers.setdefault(source, set()).add(node)
         return node
 
-    def _write_over(self, value: Value, goal: Goal, writer: int, readers: set[int]) -> None:
+    def _write_over(
+        self, value: Value, goal: Goal, writer: int, readers: set[int], lent: bool = False
+    ) -> None:
         """Have the readers of memory run before the step that writes over it, or write later.
 
-        So does all that may raise: a call that fails has written nothing.
+        So does all that may raise: a call that fails has written nothing but what was `lent` to it.
         """
-        readers = readers | (self.raising - {writer})
+        readers = readers | (set() if lent else self.raising - {writer})
         task, link = self.tasks[writer], self.groups.order.link
         in_step = writer not in readers or not isinstance(task, Copy)
         if in_step and all(r == writer or link(r, writer) for r in readers):

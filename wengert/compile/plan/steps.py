@@ -5,6 +5,7 @@ What a kernel cannot read where it lies is copied first.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -273,11 +274,12 @@ class _Writer:
         self._finish(s.output, homes)
 
     def _concatenate(self, s: Statement) -> None:
-        self._keep_apart(s, list(s.args[0]))
+        is_filled = functools.partial(self.homes.is_filled, s)
+        self._keep_apart(s, [v for k, v in enumerate(s.args[0]) if not is_filled(k)])
         homes = self.homes.of_concatenation(s)
         left: dict[Shape, list[tuple[Value, Strided]]] = {}
         for k, (v, part) in enumerate(zip(s.args[0], slices(s, homes[0]), strict=True)):
-            if not self.homes.is_filled(s, k) and v.size:
+            if not is_filled(k) and v.size:
                 left.setdefault(v.shape, []).append((v, part))
         at_once = TOGETHER if _interleave(s) else 1
         for shape, parts in left.items():

@@ -23,16 +23,18 @@ Shape = tuple[int, ...]
 class Value:
     """One array of a program: a shape and a dtype. `weak` marks a Python number's.
 
-    `bounds` are what an int lies between, where that is known (see `trace/arrays/ints.py`).
+    `bounds` are what an int lies between, where that is known (see `trace/arrays/ints.py`). A
+    `lent` input is memory that holds nothing, which a program may write at any time.
     """
 
-    __slots__ = ("bounds", "dtype", "shape", "weak")
+    __slots__ = ("bounds", "dtype", "lent", "shape", "weak")
 
     def __init__(self, shape: Shape, dtype: Any, weak: bool = False) -> None:
         self.shape = shape
         self.dtype = np.dtype(dtype)
         self.weak = weak
         self.bounds: tuple[int, int] | None = None
+        self.lent = False
 
     @property
     def size(self) -> int:

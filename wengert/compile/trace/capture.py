@@ -198,6 +198,12 @@ class Capture:
         yield from (entry.tensor for entry in self.outside.tensors.values())
         yield from self.born.alive()
 
+    def lend(self, tensor: Tensor) -> None:
+        """Nobody reads what a tensor from outside holds: a program may write it at any time."""
+        found = self.outside.tensors.get(tensor)
+        assert found is not None
+        found.traced.storage.origin.lent = True
+
     def trusted(self, value: Value) -> Tensor:
         """A tensor for an input of the program."""
         tensor = bare(Tensor, None)
