@@ -23,7 +23,7 @@ import numpy as np
 from wengert.dispatch import primitive
 from wengert.rules.blocks import by_samples, many, sum_of_samples
 from wengert.rules.indexing import add_at
-from wengert.rules.loops import exact_loops, loopable, loops
+from wengert.rules.loops import addable, exact_loops, loops
 from wengert.rules.rule import general, linear, transposed
 from wengert.rules.ways import implemented, way
 
@@ -136,7 +136,7 @@ def _columns(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes, 
 
 def _few_places(x: Any, moved: int, *windows: Sizes) -> Any:
     """The places of windows that lie within arrays, if a loop moves their few numbers."""
-    if math.prod(windows[1]) < 4 or not 0 < moved <= _FEW or not loopable(x):
+    if math.prod(windows[1]) < 4 or not 0 < moved <= _FEW or not addable(x):
         return None
     return _places_within(*windows)
 
@@ -602,7 +602,7 @@ def _bordered_in_memory(x: Any, before: Sizes, after: Sizes, mode: str) -> Any:
     if math.prod(sizes[-n:]) <= _REMEMBERED:
         places = _places(spatial, before, after, mode)
         numbers = x.reshape(math.prod(lead), math.prod(spatial))
-        if not loopable(x):
+        if not addable(x):
             return numbers.take(places, -1).reshape(sizes)
         out = np.empty((len(numbers), len(places)), x.dtype)
         _take_of_each(numbers, places, out)

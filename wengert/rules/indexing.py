@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.dispatch import primitive, within
-from wengert.rules.loops import ADDED, addable, as_lines, exact_loops, loopable, loops
+from wengert.rules.loops import ADDED, addable, as_lines, exact_loops, loops
 from wengert.rules.rule import general, linear, transposed, unbroadcast
 from wengert.rules.ways import implemented, way
 
@@ -647,11 +647,11 @@ def filled(array: Any, value: Any) -> bool:
     """
     kind = type(value)
     if kind is int:
-        if value and not (array.dtype.kind == "f" and abs(value) < 1 << 53):
+        if value and not (array.dtype.kind in "fc" and abs(value) < 1 << 53):
             return False
-    elif kind is not float or array.dtype.kind != "f":
+    elif kind is not float or array.dtype.kind not in "fc":
         return False
-    if array.size >= _MANY and loopable(array) and array.flags.carray:
+    if array.size >= _MANY and addable(array) and array.flags.carray:
         _fill(array.reshape(-1), float(value))
         return True
     try:
