@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 
 from wengert.autograd import primitive
+from wengert.compile.trace.world import watch
 from wengert.dispatch import Parts, Unforeseen
 from wengert.distributed import groups
 from wengert.distributed.collectives import COLLECTIVES, ReduceOp
 from wengert.distributed.work import Work
 from wengert.errors import DistError
-from wengert.tensor import wrap
+from wengert.history import modes
+from wengert.tensor import Tensor, wrap
 
 
 def _result(x: Any, collective: str, root: int, group: int, size: int, outbox: int = 0) -> Any:
@@ -99,6 +101,16 @@ class Outbox:
         self.places: deque[Any] = deque()
         """The next one first."""
         _outboxes[self.number] = self
+
+    def sum(self, x: Tensor, own: groups.ProcessGroup) -> Tensor:
+        """The sum of the ranks' `x` in a program, which computes that in this memory."""
+        with modes.no_grad():
+            self.tensor.copy_(x)
+        watch.active().lend(self.tensor)
+        total: Tensor = exchange(
+            self.tensor, "all_reduce", 0, own.key, own.size(), outbox=self.number
+        )
+        return total
 
     def take(self, x: Any, own: groups.ProcessGroup) -> Any:
         """The next place, with `x` in it; None if ranks share no memory."""

@@ -15,10 +15,9 @@ import numpy as np
 from wengert.compile.trace.world import watch
 from wengert.distributed import groups
 from wengert.distributed.collectives import COLLECTIVES, ReduceOp
-from wengert.distributed.exchange import Outbox, exchange
+from wengert.distributed.exchange import exchange
 from wengert.errors import GradError
 from wengert.functions.joining import stack
-from wengert.history import modes
 from wengert.imports import lacking as _lacking
 from wengert.tensor import Tensor, wrap
 
@@ -46,15 +45,6 @@ def exchanged(x: Tensor, name: str, group: Any, root: int = 0, op: Any = ReduceO
     way = "all_to_all" if collective.brings.stacked else "all_gather"
     got = _COMPOSED[op](exchange(x, way, 0, own.key, own.size()))
     return got * (own.rank() == place) if collective.gets.rooted else got
-
-
-def summed(x: Tensor, outbox: Outbox, own: groups.ProcessGroup) -> Tensor:
-    """The sum of the ranks' `x` in a program, which computes that in the memory of an outbox."""
-    tensor, capture = outbox.tensor, watch.active()
-    with modes.no_grad():
-        tensor.copy_(x)
-    capture.lend(tensor)
-    return exchange(tensor, "all_reduce", 0, own.key, own.size(), outbox.number)
 
 
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:

@@ -20,7 +20,6 @@ from wengert.autograd.watching import Watcher
 from wengert.distributed import objects
 from wengert.distributed.collectives import COLLECTIVES, ReduceOp
 from wengert.distributed.exchange import Outbox
-from wengert.distributed.functional import summed
 from wengert.distributed.groups import ProcessGroup
 from wengert.distributed.work import Future
 from wengert.functions.joining import cat
@@ -325,7 +324,7 @@ class Reducer(Watcher):
         gradients = [p._grad for p in params]
         with modes.no_grad():
             flat = cat([g.reshape(-1) for g in gradients if g is not None])
-            total = summed(flat, bucket.outbox, self.own)
+            total = bucket.outbox.sum(flat, self.own)
             parts = total.split([g.numel() for g in gradients if g is not None])
             for p, part in zip(params, parts, strict=True):
                 # Divided last, where it is one loop with what follows: the update.
