@@ -116,8 +116,8 @@ class Outbox:
         """The next place, with `x` in it; None if ranks share no memory."""
         if self.carrier is not own.carrier:  # at the first sum, which all ranks come to
             self.carrier = own.carrier
-            made = [own.place(x.size, x.dtype, ReduceOp.SUM) for _ in range(2)]
-            self.places = deque(place for place in made if place is not None)
+            pair = [own.place(x.size, x.dtype, ReduceOp.SUM) for _ in range(2)]
+            self.places = deque(place for place in pair if place is not None)
         if len(self.places) < 2:
             return None
         place = self.places[0]

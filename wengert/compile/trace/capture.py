@@ -200,9 +200,9 @@ class Capture:
 
     def lend(self, tensor: Tensor) -> None:
         """Nobody reads what a tensor from outside holds: a program may write it at any time."""
-        found = self.outside.tensors.get(tensor)
-        assert found is not None
-        found.traced.storage.origin.lent = True
+        entry = self.outside.tensors.get(tensor)
+        assert entry is not None
+        entry.traced.storage.origin.lent = True
 
     def trusted(self, value: Value) -> Tensor:
         """A tensor for an input of the program."""
