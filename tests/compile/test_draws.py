@@ -96,3 +96,34 @@ def test_random_programs_draw_what_eager_mode_draws(seed: int) -> None:
 
     for eager, compiled in zip(drawn(False), drawn(True), strict=True):
         np.testing.assert_allclose(compiled, eager, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("layers", [2, 3])
+def test_a_program_that_is_not_meant_has_drawn_nothing(layers: int) -> None:
+    # What decides which program is meant was computed with what comes after a draw: each of them
+    # drew before it left the call to the next.
+    def run(compile: Any) -> tuple[list[float], list[bytes]]:
+        wg.manual_seed(5)
+        net = nn.GRU(4, 2, layers, dropout=0.2, batch_first=True, bidirectional=True).double()
+        weights, count = list(net.parameters()), {"calls": 0}
+        optimizer = optim.SGD(weights, lr=0.01)
+
+        def step(x: Any) -> Any:
+            loss = net(x)[0].square().mean()
+            gradients = wg.autograd.grad(loss, weights, create_graph=True)
+            loss = loss + 0.1 * sum(g.square().sum() for g in gradients)
+            loss.backward()
+            count["calls"] += 1
+            if count["calls"] % 2 == 0:
+                optimizer.step()
+            return loss.detach()
+
+        step, losses, states = compile(step), [], []
+        for k in range(6):
+            losses.append(float(step(wg.tensor(np.random.default_rng(k).normal(size=(4, 6, 4))))))
+            states.append(wg.get_rng_state().numpy().tobytes())
+        return losses, states
+
+    (expected, before), (found, after) = run(lambda f: f), run(wg.compile)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert after == before

@@ -84,7 +84,10 @@ class _Grouping:
             self._join(s)
         elif role not in ("layout", "source"):
             ways = _acts(s)
-            earlier = {self.acted[way] for way in ways if way in self.acted}
+            # What the program begins with is found wrong before a number is drawn: what a check
+            # reads is computed with nothing that comes after a draw.
+            follows = {*ways, "check"} if ways else ()
+            earlier = {self.acted[way] for way in follows if way in self.acted}
             node = groups.order.add(groups.makers(self.roles.sources(s)) | earlier)
             groups.nodes[s] = node
             self.acted |= dict.fromkeys(ways, node)
