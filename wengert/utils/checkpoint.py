@@ -104,7 +104,8 @@ def _reentrant_in_program(region: _Region, args: tuple[Any, ...], draws_again: b
             return region.function(*args)
 
     def second() -> Any:
-        _refuse_targets()
+        if not capture.has_returned:
+            _refuse_targets()
         result = region.function(*region.restored(regions.anew)[0])
         if _has_hooks(result, args, region.order):
             world.refuse(
@@ -116,7 +117,8 @@ def _reentrant_in_program(region: _Region, args: tuple[Any, ...], draws_again: b
     if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
         with modes.no_grad():
             return region.function(*args)
-    world = watch.active().world
+    capture = watch.active()
+    world = capture.world
     return regions.region(world.trace, first, second, _repeating(draws_again))
 
 

@@ -67,6 +67,8 @@ class Capture:
         trace.tensors = self.tensors
         self.back = HandedBack(trace, inputs, self.passed, self.outside, self.world, self.born)
         self.complete = False
+        self.has_returned = False
+        """Whether the function has: a sweep is that of whoever pulls its result back."""
 
     # ---- what the watch tells -------------------------------------------------------------------
 

@@ -44,6 +44,7 @@ def pull_back(capture: Capture, result: Any) -> Pulled:
     What is overwritten on the way is an error for whoever goes there. But where a branch may have
     written it, or may not, that is for each call to tell: it is raised here.
     """
+    capture.has_returned = True
     tensors = capture.back.outcomes(result)
     recorded = {id(t): t for t in tensors if current_node(t) is not None}.values()
     own = list(filter(_is_leaf, recorded))
