@@ -8,7 +8,7 @@ import warnings
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from wengert.history.location import warn
 from wengert.optim.optimizer import Optimizer
@@ -24,6 +24,9 @@ class LRScheduler:
 
     Subclasses write `get_lr`, the rates of all groups at `last_epoch`.
     """
+
+    scheduled: ClassVar[str] = "optimizer"
+    """The attribute that holds an object of which a step changes the settings, and nothing else."""
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         _check(optimizer)

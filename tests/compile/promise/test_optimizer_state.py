@@ -15,6 +15,7 @@ pytest.importorskip("llvmlite")
 import wengert as wg
 from tests.compile.stories import numbers, same, thrice
 from wengert import nn, optim
+from wengert.errors import TracingError
 
 Make = Callable[[Any], Any]
 SETTINGS = {"SGD": {"momentum": 0.9}, "RMSprop": {"momentum": 0.5}}
@@ -373,3 +374,47 @@ def test_state_that_begins_in_a_later_call_goes_on(make: Make, every: int) -> No
         return seen, [dict(sorted(state.items())) for state in optimizer.state.values()]
 
     same(run)
+
+
+SCHEDULES: dict[str, Callable[[Any], Any]] = {
+    "one": lambda o: optim.lr_scheduler.StepLR(o, 2),
+    "a function": lambda o: optim.lr_scheduler.LambdaLR(o, lambda epoch: 1 / (1 + epoch)),
+    "two, one after the other": lambda o: optim.lr_scheduler.SequentialLR(
+        o,
+        [optim.lr_scheduler.ConstantLR(o, 0.5, 2), optim.lr_scheduler.ExponentialLR(o, 0.8)],
+        [2],
+    ),
+}
+AFTERWARDS: dict[str, Callable[..., Any]] = {
+    "gradients are forgotten": lambda o, w, x: o.zero_grad(),
+    "gradients are set to zero": lambda o, w, x: o.zero_grad(set_to_none=False),
+    "parameters are read": lambda o, w, x: (w * x).sum(),
+    "a setting is read": lambda o, w, x: o.param_groups[0]["lr"] * x,
+    "the optimizer goes on": lambda o, w, x: o.step(),
+}
+
+
+@pytest.mark.parametrize("afterwards", AFTERWARDS)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_schedule_changes_settings_alone(schedule: str, afterwards: str) -> None:
+    # All that an optimizer leads to was refused after the step of its schedule, so zero_grad() too.
+    def run(compile: Any) -> Any:
+        w = numbers(1, 2, requires_grad=True)
+        optimizer = optim.SGD([w], lr=0.1, momentum=0.9)
+        steps = SCHEDULES[schedule](optimizer)
+
+        def step(x: Any) -> Any:
+            ((w * x) ** 2).sum().backward()
+            optimizer.step()
+            steps.step()
+            return AFTERWARDS[afterwards](optimizer, w, x)
+
+        step = compile(step)
+        seen = [step(numbers(3, 4 + k)) for k in range(5)]
+        return seen, w.detach(), optimizer.param_groups[0]["lr"], w.grad
+
+    if "setting is" in afterwards or "goes on" in afterwards:
+        with pytest.raises(TracingError, match="is used in a compiled function"):
+            run(wg.compile)
+    else:
+        same(run)

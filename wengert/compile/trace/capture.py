@@ -161,7 +161,7 @@ class Capture:
         if self.world.reading == (id(optimizer), "param_groups"):
             return groups
         self.world.check_acted(optimizer)
-        return self.conditions.settings.groups_of(optimizer, groups)
+        return self.conditions.settings.groups_of(optimizer, groups, self.world.check_acted)
 
     def groups_for(self, optimizer: Any, groups: Any) -> Any:
         """The groups of an optimizer are set."""

@@ -701,10 +701,10 @@ class Asking(Observer):
             "Do it before the call, or outside of try."
         )
 
-    def check_acted(self, owner: Any) -> None:
+    def check_acted(self, owner: Any, named: str = "") -> None:
         """Something is read, or written, that a statement may have changed before."""
         if id(owner) in self.acted:
-            self._too_late(f"a {type(owner).__name__} is used")
+            self._too_late(f"a {named or type(owner).__name__} is used")
 
     def _too_late(self, what: str) -> None:
         raise TracingError(

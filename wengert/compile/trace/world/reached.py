@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from types import BuiltinMethodType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -11,9 +12,17 @@ import numpy as np
 from wengert.compile.trace.arrays.array import TracedArray
 from wengert.compile.trace.observe.objects import ATOMS, CONTAINERS, contents, held_in
 from wengert.compile.trace.observe.stubs import code_of
+from wengert.compile.trace.observe.users import is_users_class
 from wengert.compile.trace.world.readings import Passing
 from wengert.compile.trace.world.state import HIDDEN, attributes, is_itself, parts_of
 from wengert.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """An object of which nothing else is reached: the settings of an optimizer, by its schedule."""
+
+    object: Any
 
 
 def reached_from(x: Any) -> Iterator[Any]:
@@ -24,6 +33,9 @@ def reached_from(x: Any) -> Iterator[Any]:
     waiting, seen = [x], {id(x)}
     while waiting:
         x = waiting.pop()
+        if type(x) is Alone:
+            yield x.object
+            continue
         if type(x) in ATOMS or isinstance(x, (ModuleType, type, np.generic, np.dtype)):
             continue
         yield x
@@ -61,7 +73,11 @@ def _parts(x: Any) -> Iterator[Any]:
     elif isinstance(x, CellType):
         yield held_in(x)
     elif not isinstance(x, Tensor | np.ndarray | TracedArray):
+        scheduled = None if is_users_class(type(x)) else getattr(x, "scheduled", None)
         for name, part in attributes(x) if is_itself(x) else parts_of(x):
             if name == HIDDEN:
                 raise Passing
-            yield part
+            if name == scheduled:
+                yield from map(Alone, vars(part)["param_groups"])
+            else:
+                yield part

@@ -7,7 +7,8 @@ for: a user may keep anything there, as a count of steps.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+import functools
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,8 @@ class Copy(Group):
     def __init__(self, items: Group) -> None:
         super().__init__(items)
         self.asked: set[str] = set()
+        self.check: Callable[[], None] | None = None
+        """Called where a setting is asked for: a schedule may have changed it before."""
 
 
 def _asking(name: str) -> Any:
@@ -35,7 +38,10 @@ def _asking(name: str) -> Any:
     method = getattr(dict, name)
 
     def asks(self: Copy, *args: Any) -> Any:
-        self.asked.update(args[:1] if name in _OF_A_KEY else dict.keys(self))
+        keys = args[:1] if name in _OF_A_KEY else (*dict.keys(self),)
+        if self.check is not None and any(key != "params" for key in keys):
+            self.check()
+        self.asked.update(keys)
         return method(self, *args)
 
     return asks
@@ -88,14 +94,16 @@ class Settings:
         self._made: ByIdentity[Any, None] = ByIdentity()
         """Optimizers that the function makes: what they hold is their own."""
 
-    def groups_of(self, optimizer: Any, groups: Any) -> Any:
-        """`param_groups` is read."""
+    def groups_of(self, optimizer: Any, groups: Any, check: Callable[[Any, str], None]) -> Any:
+        """`param_groups` is read; `check` a group before a setting is asked for."""
         if optimizer in self._made or groups is None:
             return groups
         seen = self._seen.get(optimizer)
         if seen is None:
             seen = self._seen[optimizer] = self._see(optimizer, groups)
         seen.follow()
+        for group, copy in zip(seen.groups, seen.copies, strict=False):
+            copy.check = functools.partial(check, group, "setting of an optimizer")
         return seen.copies
 
     def may_set(self, optimizer: Any, before: Any) -> bool:
