@@ -73,6 +73,8 @@ class Adafactor(Optimizer):
         return np.zeros_like(like)
 
     def _move(self, group: Group, p: Tensor, g: Tensor) -> None:
+        if p.is_complex():
+            raise RuntimeError("Adafactor does not support complex parameters")
         lr, (eps, least) = group["lr"], group["eps"]
         eps = float(np.finfo(p._array.dtype).eps) if eps is None else eps
         state = self.state[p]

@@ -30,6 +30,7 @@ from wengert.history.location import INTERNAL, here, user_frame, warn
 from wengert.history.node import RemovableHandle, tick
 from wengert.history.surroundings import SETTINGS
 from wengert.imports import lacking as _lacking
+from wengert.rules.shapes import real_pairs
 from wengert.tensor import Tensor, cell_of, is_leaf, wrap
 
 Group = dict[str, Any]
@@ -298,11 +299,9 @@ class Optimizer:
     ) -> None:
         """The formula on real and imaginary parts, each a number of its own, as in PyTorch."""
         if type(p) is not np.ndarray:
-            raise NotImplementedError(
-                f"{type(self).__name__} cannot update complex parameters inside a compiled "
-                "function. Call optimizer.step() outside of it, or keep the parameter as a real "
-                "tensor and use view_as_complex in the model."
-            )
+            pairs = {name: real_pairs(array) for name, array in arrays.items()}
+            self._update_array(group, t, real_pairs(p), real_pairs(g), pairs, told)
+            return
         pieces = {name: _parts(array) for name, array in arrays.items()}
         values = _parts(p)
         self._update_array(group, t, values, _parts(g), pieces, told)
