@@ -97,9 +97,9 @@ SCHEDULES = (
 )  # fmt: skip
 ZEROS = "o.zero_grad()", "o.zero_grad(set_to_none=False)", "net.zero_grad()", ""
 FORWARD = (
-    *["out = net(x)"] * 5,
-    "out = checkpoint(net, x, use_reentrant=False)",
-    "with wg.autocast('cpu', dtype=wg.bfloat16):\n    out = net(x)\nout = out.to(y.dtype)",
+    *["out = model(x)"] * 5,
+    "out = checkpoint(model, x, use_reentrant=False)",
+    "with wg.autocast('cpu', dtype=wg.bfloat16):\n    out = model(x)\nout = out.to(y.dtype)",
 )
 BACKWARD = (
     *["loss.backward()"] * 5,
@@ -203,6 +203,13 @@ def made(text: str) -> Any:
     return eval(text if name in HERE else f"nn.{text}", dict(HERE))  # noqa: S307
 
 
+Compile = Callable[[Any], Any]
+
+
+def itself(f: Any) -> Any:
+    return f
+
+
 @dataclass
 class Program:
     """A program that trains, as text, and what it is given."""
@@ -225,8 +232,11 @@ class Program:
             f"def step(x, y, c):\n{indented(self.body)}# between the calls: {self.between}\n"
         )
 
-    def run(self, compile: Callable[[Any], Any], shaken: int | None = None) -> list[Any]:
-        """What each call returns or raises, and all that there is after it.
+    def run(
+        self, compile: Compile = itself, within: Compile = itself, shaken: int | None = None
+    ) -> list[Any]:
+        """What each call returns or raises, and all that there is after it; `compile` its step, or
+        the network `within` the step.
 
         `shaken` programs begin with weights that are rounded in another way.
         """
@@ -236,6 +246,7 @@ class Program:
         net = world["net"] = nn.Sequential(*map(made, self.layers)).to(dtype)
         if shaken is not None:
             shake(net, np.random.default_rng(shaken))
+        world["model"] = within(net)
         world["extra"] = nn.Parameter(wg.ones(3, dtype=dtype))
         o = world["o"] = eval(f"optim.{self.optimizer}", world)  # noqa: S307
         schedule = self.schedule and eval(f"optim.lr_scheduler.{self.schedule}", world)  # noqa: S307
