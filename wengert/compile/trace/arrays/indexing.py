@@ -168,9 +168,7 @@ def _part(trace: Trace, p: Any) -> Any:
         if isinstance(p, slice):
             return slice(*(None if v is None else v.__index__() for v in (p.start, p.stop, p.step)))
         return p
-    if isinstance(p, (int, np.integer)) and not isinstance(p, (bool, np.bool_)):
-        return int(p)
-    if type(p) is TracedArray:
+    if type(p) is TracedArray:  # one that stands for a number is an int to isinstance
         value = known(p)
         if type(value) is not Value:
             return operator.index(value)
@@ -182,6 +180,8 @@ def _part(trace: Trace, p: Any) -> Any:
             raise IndexError("arrays used as indices must be of integer (or boolean) type")
         else:
             return value
+    elif isinstance(p, (int, np.integer)) and not isinstance(p, (bool, np.bool_)):
+        return int(p)
     p = np.asarray(p)
     if p.dtype == bool:
         return list(map(trace.program.constant, np.nonzero(p)))
