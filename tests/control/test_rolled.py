@@ -407,3 +407,74 @@ def test_a_write_to_an_array_of_outside_in_a_body_is_made_by_each_iteration(f, l
     for start in (0.1, 0.2, -0.1) if f is outside_in_a_branch else (0.1, 0.2):
         assert np.allclose(np.asarray(step(like(3) * start)), np.asarray(f(eager, like(3) * start)))
     assert np.allclose(np.asarray(compiled), np.asarray(eager))
+
+
+def taken_before(x):
+    pairs, total = zip(x, x * 2, strict=True), 0.0
+    next(pairs)
+    for k, (a, b) in enumerate(pairs):
+        total = total + k * (a * b).sum()
+    return total
+
+
+def gone_through_twice(x):
+    pairs, total = zip(x, x * 2, strict=True), 0.0
+    for a, b in pairs:
+        total = total + (a * b).sum()
+    for a, _ in pairs:
+        total = total + a.sum()
+    return total + len(list(pairs))
+
+
+def paired_with_itself(x):
+    pairs, total = zip(x, x, strict=True), 0.0
+    for a, b in zip(pairs, pairs, strict=True):
+        total = total + (a[0] * b[1]).sum()
+    return total
+
+
+def taken_inside(x):
+    pairs, total = enumerate(x), 0.0
+    for _, a in pairs:
+        total = total + (a * next(pairs)[1]).sum()
+    return total
+
+
+def left_by_a_shorter_one(x):
+    rows, total, last = enumerate(x), 0.0, x[0]
+    for (k, a), j in zip(rows, range(80), strict=False):
+        total, last = total + (k - j + 1) * a.sum(), a
+    return total + last.sum() + len(list(rows))
+
+
+def left_early(x):
+    pairs, total = enumerate(x), 0.0
+    for k, a in pairs:
+        total = total + a.sum()
+        if k == 70:
+            break
+    return total + len(list(pairs))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        taken_before,
+        gone_through_twice,
+        paired_with_itself,
+        taken_inside,
+        left_by_a_shorter_one,
+        left_early,
+    ],
+)
+def test_what_zip_and_enumerate_return_gives_each_item_once(f):
+    # It was a sequence: a second loop over it ran again, and items taken before came once more.
+    x = np.linspace(-1.0, 1.0, 300).reshape(100, 3)
+    assert np.allclose(wg.compile(f)(x), f(x))
+    assert np.allclose(wg.compile(wg.grad(f))(x), wg.grad(f)(x))
+
+
+def test_what_is_left_after_a_rolled_loop_takes_no_unrolling():
+    compiled = wg.compile(left_by_a_shorter_one)
+    compiled(np.ones((100, 3)))
+    assert [s.name for s in compiled.program.statements].count("repeat") == 1

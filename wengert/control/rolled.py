@@ -33,7 +33,7 @@ FIRST = 1
 
 def rolling(world: Any, items: Any, site: Site, cells: tuple[CellType, ...]) -> Any:
     """An iterator for a loop over `items` that could be one statement; None for all others."""
-    if not _is_known(items) or (type(items) is Together and items.at):
+    if not _is_known(items) or (type(items) is Together and items.is_begun):
         return None
     first = world.unrolled.get(site, 0)
     rolls = len(items) >= LONG and first <= FIRST
@@ -53,11 +53,18 @@ def _is_array(items: Any) -> bool:
 
 
 class Together:
-    """What `zip` and `enumerate` make of numbers and rows: all of them are gone through at once."""
+    """What `zip` and `enumerate` make of numbers and rows: all of them are gone through at once.
+
+    It is an iterator, as theirs are: each item comes once, whoever asks, and what it goes through
+    may be such an iterator too.
+    """
 
     def __init__(self, parts: tuple[Any, ...]) -> None:
         self.parts = parts
+        self.rest: Iterator[Any] = zip(*parts, strict=False)
         self.at = 0
+        self.rolls = False
+        """Whether a statement goes through it: an iteration that takes items then takes others."""
 
     def __len__(self) -> int:
         return min(map(len, self.parts))
@@ -69,10 +76,29 @@ class Together:
         return self
 
     def __next__(self) -> Any:
-        if self.at == len(self):
-            raise StopIteration
+        if self.rolls:
+            raise TracingError("an iteration takes items of what the loop goes through")
         self.at += 1
-        return self[self.at - 1]
+        return next(self.rest)
+
+    @property
+    def is_begun(self) -> bool:
+        return any(one.at for one in self.all())
+
+    def all(self) -> Iterator[Together]:
+        """This one, and those that it goes through."""
+        yield self
+        for part in self.parts:
+            if type(part) is Together:
+                yield from part.all()
+
+    def pass_over(self, count: int) -> None:
+        """Be where it is after so many items."""
+        for part in self.parts:
+            if type(part) is Together:
+                part.pass_over(count)
+        left = [part if type(part) is Together else part[count:] for part in self.parts]
+        self.at, self.rest = count, zip(*left, strict=False)
 
 
 def together(function: Any, *args: Any, **named: Any) -> Any:
@@ -81,9 +107,16 @@ def together(function: Any, *args: Any, **named: Any) -> Any:
         return None
     if function is zip:
         uneven = named.get("strict") and len(set(map(len, args))) > 1
-        return Together(args) if all(map(_is_known, args)) and not uneven else None
+        return _apart(args) if all(map(_is_known, args)) and not uneven else None
     start = args[1] if len(args) == 2 else named.get("start", 0)
-    return Together((range(start, start + len(args[0])), args[0])) if type(start) is int else None
+    return _apart((range(start, start + len(args[0])), args[0])) if type(start) is int else None
+
+
+def _apart(parts: tuple[Any, ...]) -> Together | None:
+    """These together, unless one of them is gone through twice at a time, or was begun."""
+    whole = Together(parts)
+    every = list(whole.all())
+    return whole if len(set(map(id, every))) == len(every) and not whole.is_begun else None
 
 
 class Rolling:
@@ -112,9 +145,11 @@ class Rolling:
             self.at = self.last
         elif not self.at and watch.active() is not None:
             self.begin(sys._getframe(1))
-        if self.at == len(self.items):
-            raise StopIteration
         self.at += 1
+        if type(self.items) is Together:
+            return next(self.items)
+        if self.at > len(self.items):
+            raise StopIteration
         return self.items[self.at - 1]
 
     def begin(self, frame: FrameType) -> None:
@@ -136,6 +171,18 @@ class Rolling:
             raise self.world.broken from error
 
     def _roll(self, frame: FrameType) -> None:
+        every = list(self.items.all()) if type(self.items) is Together else []
+        if any(one.at != self.at for one in every):
+            raise TracingError("an iteration takes items of what the loop goes through")
+        for one in every:
+            one.rolls = True
+        self._written(frame)
+        for one in every:
+            one.rolls = False
+        if every:
+            every[0].pass_over(self.last)
+
+    def _written(self, frame: FrameType) -> None:
         if self.begun is not None:  # what the first iteration has written, the others will
             self.writes.learn(x for x in self.begun.changes() if not isinstance(x, Exception))
         while True:
