@@ -255,7 +255,9 @@ def stated(dtype: Any) -> np.dtype[Any]:
     (dtype('int32'), dtype('uint8'))
     """
     try:
-        kind = None if dtype is None or is_pythons_number(dtype) else np.dtype(dtype)
+        kind = (
+            None if dtype is None or hasattr(type(dtype), "__array_function__") else np.dtype(dtype)
+        )
     except TypeError:
         kind = None
     if kind is None or not is_supported(kind):
@@ -264,8 +266,11 @@ def stated(dtype: Any) -> np.dtype[Any]:
 
 
 def asked(dtype: Any) -> np.dtype[Any]:
-    """`np.dtype`; what stands for one of Python's numbers while tracing states no dtype either."""
-    return np.dtype(dtype.known("a dtype") if is_pythons_number(dtype) else dtype)
+    """`np.dtype`; what stands for a number, or an array, while tracing states no dtype either."""
+    if hasattr(type(dtype), "__array_function__"):
+        number = is_number_to_come(dtype)
+        dtype = dtype.known("a dtype") if number else np.empty(dtype.shape, dtype.dtype)
+    return np.dtype(dtype)
 
 
 def or_default(dtype: Any) -> np.dtype[Any]:

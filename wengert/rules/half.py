@@ -23,7 +23,7 @@ from wengert.rules.rule import RULES
 
 AS_THEY_ARE = frozenset(
     {np.shares_memory, np.may_share_memory, np.result_type, np.can_cast, np.copyto}
-    | {operator.getitem, operator.setitem, np.nextafter}
+    | {operator.getitem, operator.setitem, np.nextafter, np.spacing}
     | {np.array_str, np.array_repr, np.array2string}
     | COMPARISONS
 )

@@ -712,13 +712,13 @@ general(
 
 
 def _cumprod_pull(g: Any, a: Any, y: Any, axis: int | None) -> Any:
-    if axis is None:
+    if axis is None or not a.ndim:
         return np.reshape(_cumprod_pull(g, np.reshape(a, (-1,)), y, 0), a.shape)
     return _backwards(g, np.conj(a), axis) * np.conj(before(y, axis, 1))
 
 
 def _cumprod_push(t: Any, a: Any, y: Any, axis: int | None) -> Any:
-    if axis is None:
+    if axis is None or not a.ndim:
         return _cumprod_push(np.reshape(t, (-1,)), np.reshape(a, (-1,)), y, 0)
     return recurrence(t * before(y, axis, 1), a, axis)
 

@@ -288,3 +288,37 @@ def test_what_is_found_by_numbers_is_of_numpys_class(name: str) -> None:
     # It was a plain tuple.
     m = module(f"o = np.array([1, 2, 2])\ndef f(): return np.{name}(o)")
     assert type(wg.compile(m.f)()) is type(m.f())
+
+
+AS_EAGER = {
+    # What stands for it while tracing has a dtype, and was one.
+    "a number as a dtype": ("np.full(3, 2, k), np.promote_types(k, np.float32)", ("np.uint8(2)", "0.5", "1.5")),
+    # It had an axis no more when its derivative was taken.
+    "a running product": ("np.cumulative_prod(wg.tensor(k, requires_grad=True))", ("2.0", "3.0")),
+    # The ends of a series are the numbers given, whatever lies between.
+    "ends": ("np.geomspace(np.array([k, 2.0]), 3.0, 4)", ("1.0", "-1.0", "-2.0", "0.0")),
+    "a series of half precision": ("np.geomspace(k, 3, 4)", ("2.0", "np.float16(1.5)", "np.float16(2.5)")),
+    "places that are truth values": ("np.take(np.array([1.0, 2.0]), k)", ("1", "False", "[True, False]")),
+    # A number at the left was NumPy's, which makes a tensor's reflected operator of it.
+    "a number of Python's at the left": ("np.mod(np.array([k])[0].item(), wg.tensor(2))", ("2.5", "3.5", "1.5")),
+    # Of one result that is in a tuple the tuple was taken.
+    "one result in a tuple": ("wg.unravel_index(wg.tensor([1, 2]) * k, (3,))", ("1", "0", "1")),
+    # bfloat16 takes what is complex, without what is imaginary.
+    "complex by its numbers": ("np.emath.arctanh(np.array([k, 0.5]).astype(wg.bfloat16))", ("0.5", "1.5", "2.5")),
+    "ranges": ("wg.arange(wg.tensor(k)), wg.full((2,), wg.tensor(k, dtype=wg.float64))", ("2", "3", "2.0")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AS_EAGER)
+def test_a_call_gives_what_it_gives_eagerly(name: str) -> None:
+    use, texts = AS_EAGER[name]
+
+    def story(compile: Any) -> list[Any]:
+        m = module(f"k = 0\ndef f(): return {use}")
+        f, seen = compile(m.f), []
+        for text in texts:
+            m.k = eval(text, vars(m))  # noqa: S307
+            seen += [outcome(f) for _ in range(2)]
+        return seen
+
+    same_or_refused(story)

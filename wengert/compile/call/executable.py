@@ -235,6 +235,8 @@ class _PythonStep:
                     f"it returned {output.shape}. A compiled function needs shapes that depend on "
                     "the arguments' shapes only."
                 )
+            if np.iscomplexobj(result) and output.dtype.kind != "c":  # which bfloat16 would take
+                raise TypeError(f"{self.statement.name} returned complex numbers")
             np.copyto(output, result, casting="same_kind")
 
 

@@ -91,7 +91,9 @@ class Statement:
 
     def results(self, returned: Any) -> tuple[Any, ...]:
         """What a call has returned, one item for each output."""
-        return (returned,) if len(self.outputs) == 1 else tuple(returned or ())
+        if len(self.outputs) == 1 and not isinstance(returned, (tuple, list)):
+            return (returned,)
+        return tuple(returned or ())
 
     @property
     def acts(self) -> bool:

@@ -51,6 +51,7 @@ from wengert.compile.trace.world.places import (
 )
 from wengert.compile.trace.world.world import World
 from wengert.errors import TracingError
+from wengert.functions.device import strided
 from wengert.history.location import here, line_of
 from wengert.history.node import AccumulateGrad
 from wengert.tensor import INFERENCE, Tensor, View, current_node
@@ -207,7 +208,13 @@ class HandedBack:
         def again(x: Any) -> None:
             self.shared.add(id(x))
 
-        return [*gone_through(results, self._described, is_there, again)]
+        tensors = [*gone_through(results, self._described, is_there, again)]
+        if any(isinstance(x, Tensor) and x.layout is not strided for x in tensors):
+            raise TracingError(
+                "a compiled function returned, or keeps, a sparse tensor, which no program makes. "
+                "Return its values() and indices(), and make it of these outside."
+            )
+        return tensors
 
     def _check_makeable(self, item: Any) -> None:
         if isinstance(item, Iterator):

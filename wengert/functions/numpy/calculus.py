@@ -8,7 +8,8 @@ import numpy as np
 
 from wengert.arrays.common import axes_of
 from wengert.arrays.facts import composed
-from wengert.dispatch import as_array
+from wengert.arrays.kind import array_of
+from wengert.dispatch import as_array, require
 from wengert.functions.calculus import slope
 from wengert.functions.numpy.calls import no_more
 from wengert.functions.numpy.shapes import known
@@ -107,10 +108,15 @@ def _geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
     start, stop = as_array(start), as_array(stop)
-    exponents = np.linspace(np.log(start / start), np.log(stop / start), num, endpoint, axis=axis)
-    ratio = np.exp(exponents)
-    first = start if axis == 0 or not start.shape else np.expand_dims(start, axis)
-    result = first * ratio
+    for end in (start, stop):
+        require(np.all(array_of(end) != 0), ValueError, "Geometric sequence cannot include zero")
+    exponents = np.linspace(np.log(start / start), np.log(stop / start), num, endpoint)
+    result = start * np.exp(exponents)
+    ends = (start, stop) if endpoint and num > 1 else (start,)
+    for place, end in zip((0, num - 1), ends, strict=False):  # which are these, whatever is between
+        there = np.reshape(np.arange(num) == place, (-1, *(1,) * (len(result.shape) - 1)))
+        result = np.where(there, np.astype(end, result.dtype), result)
+    result = result if axis == 0 else np.moveaxis(result, 0, axis)
     return result if dtype is None else np.astype(result, dtype)
 
 

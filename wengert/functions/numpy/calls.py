@@ -134,7 +134,7 @@ def _operated(function: Any, otherwise: Callable[..., Any]) -> Callable[..., Any
 def _is_numpys_number(x: Any) -> bool:
     """Whether this is a number of NumPy's, or an array of no dimensions, of any kind."""
     array = hasattr(type(x), "__array_ufunc__") and not isinstance(x, Tensor)
-    return isinstance(x, np.generic) or (array and not x.ndim)
+    return isinstance(x, np.generic) or (array and not x.ndim and not dtypes.is_pythons_number(x))
 
 
 def _of_numpy(function: Any) -> bool:

@@ -315,7 +315,8 @@ class Trace(Kind):
         call, own = functools.partial(super().call, function), None
         numpys = is_users() or modes.current().numpy_code
         narrow = not keeps_numbers(function) and are_half((*args, *kwargs.values()))
-        if (numpys or not narrow) and is_said_by_numpy(function, args, numpys):
+        held = narrow and function in RULES and not numpys  # as rules see half precision
+        if not held and is_said_by_numpy(function, args, numpys):
             own = numpys_own(function, args, kwargs)
         if narrow and own is not None:
             narrow = is_narrow(own)
@@ -335,7 +336,9 @@ class Trace(Kind):
             y.storage.strides = _laid_out(function, args, kwargs, y)
         if function is operator.getitem:
             return y
-        return as_numpys(returned(function, args, kwargs, y), own)
+        result = returned(function, args, kwargs, y)
+        has_meaning = function in COMPOSED or function in RULES or _is_ours(function)
+        return as_numpys(result, own) if has_meaning else result  # it has made it by itself
 
     def composed(self, meaning: Function, args: Any, kwargs: Any) -> Any:
         """As code for arrays: of ints it makes float64, whatever tensors would."""

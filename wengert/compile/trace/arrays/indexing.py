@@ -227,6 +227,9 @@ def _joint_shape(places: tuple[Any, ...]) -> Shape:
 @Trace.means(np.take)
 def _take(trace: Trace, a: Any, indices: Any, axis: Any = None, **rest: Any) -> Any:
     """As it is composed, but of arrays: so errors are NumPy's."""
+    indices = trace.as_array(indices)
+    if indices.dtype.kind == "b":  # which are places here, and no mask
+        indices = indices.astype(np.int64)
     return COMPOSED[np.take](trace.as_array(a), indices, axis, **rest)
 
 

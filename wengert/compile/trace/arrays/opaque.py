@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -81,11 +82,9 @@ def with_dtype(function: Any, args: Any, kwargs: Any) -> Any:
         return args, kwargs | {"dtype": asked(kwargs["dtype"])}
     if len(args) < 2 or isinstance(function, np.ufunc):
         return args, kwargs
-    names = signature(function)[0][: len(args)]
-    k = names.index("dtype") if "dtype" in names else None
-    if k is None or args[k] is None:
-        return args, kwargs
-    return (*args[:k], asked(args[k]), *args[k + 1 :]), kwargs
+    places = [n in ("dtype", "type1", "type2") for n in signature(function)[0]]
+    given = zip_longest(places[: len(args)], args, fillvalue=False)
+    return tuple(x if x is None or not is_dtype else asked(x) for is_dtype, x in given), kwargs
 
 
 def check_axis(function: Any, args: Any, kwargs: Any) -> None:

@@ -179,8 +179,8 @@ def widened(given: Any, args: Any) -> Any:
     """The arguments of a composition, as wide as what NumPy `given` of them is: it computes so."""
     results = given if isinstance(given, (tuple, list)) else (given,)
     kinds = set[str]()
-    each(lambda x: kinds.add(_kind(x)), args)
-    meant = "fc" if kinds & {"f", "c"} else "iu"  # ints beside floats are places, and counts
+    each(lambda x: kinds.add(_kind(x)) if is_traced(x) and not x.scalar else None, args)
+    meant = "iu" if kinds and not kinds & {"f", "c"} else "fc"  # ints beside floats are counts
     wide = [x.dtype for x in results if _kind(x) in ("f", "c")]
     if not wide:
         return args

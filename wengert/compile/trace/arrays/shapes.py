@@ -350,10 +350,12 @@ def _put(trace: Trace, a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 @Trace.means(np.putmask)
 def _putmask(trace: Trace, a: Any, mask: Any, values: Any) -> None:
-    a = writable(a)
-    if np.shape(values) not in ((), a.shape):
-        raise TracingError("np.putmask repeats values: use np.where(mask, values, a)")
-    a.write(np.where(mask, values, a))
+    mask, values = trace.as_array(mask), trace.as_array(values)
+    zeros = [np.zeros(x.shape, x.dtype) for x in (a, mask, values)]
+    np.putmask(zeros[0][()] if a.scalar else zeros[0], *zeros[1:])  # for its errors
+    if values.size:
+        values = np.resize(values, a.shape) if values.shape not in ((), a.shape) else values
+        writable(a).write(np.where(np.reshape(mask, a.shape), values, a))
 
 
 @Trace.means(np.copyto)

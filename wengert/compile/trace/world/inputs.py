@@ -227,7 +227,8 @@ class Inputs:
         if maker is None or getattr(maker.function, "draws", False):
             return fail()
         args = mapped(maker.args, lambda v: self._decided(v, fail))
-        return maker.function(*args, **maker.kwargs)
+        results = maker.results(maker.function(*args, **maker.kwargs))
+        return next(x for v, x in zip(maker.outputs, results, strict=True) if v is value)
 
     def _cut(self, value: Value, at: set[int]) -> None:
         """Let an input decide something by its interval, which is cut there."""

@@ -38,6 +38,7 @@ from wengert.compile.trace.arrays.numbers import (
     method_of,
     rounded,
 )
+from wengert.compile.trace.arrays.opaque import with_dtype
 from wengert.compile.trace.arrays.reals import is_of_reals, of_reals
 from wengert.compile.trace.arrays.refusals import Postponed
 from wengert.compile.trace.arrays.scopes import late_write
@@ -544,6 +545,8 @@ class World(Reads):
         return issubclass(cls, args[1]) if function is isinstance else cls
 
     def _trusted(self, callee: Any, args: Any, named: Any) -> Any:
+        if any(type(x) is TracedArray for x in (*args, *named.values())):
+            args, named = self._tell(with_dtype, callee, args, named)
         if len(args) == 1 and not named and any(callee is kind for kind in NUMBERS):
             return named, args, functools.partial(self._number, callee)
         if len(args) == 1 and not named and _is_rounded(callee, args[0]):
