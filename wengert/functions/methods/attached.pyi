@@ -819,7 +819,7 @@ class Methods:
     def masked_fill(self, mask: _TensorLike, value: _TensorLike) -> _Tensor:
         """`input` with `value` where the mask holds."""
     def masked_fill_(self, mask: _TensorLike, value: _TensorLike) -> _Tensor:
-        """`masked_fill`, in place."""
+        """`value` where the mask holds; into few numbers without history it is written at once."""
     def masked_scatter(self, mask: _TensorLike, source: _TensorLike) -> _Tensor:
         """`input` with the elements where the mask holds replaced by those of `source`, in order."""
     def masked_scatter_(self, mask: _TensorLike, source: _TensorLike) -> _Tensor:
