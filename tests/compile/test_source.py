@@ -96,6 +96,19 @@ def test_writes_are_copies_and_assignments():
     assert "np.add.at(added, (np.array([0, 2, 2], np.int64),), taken)" in text
 
 
+def test_what_is_added_is_spread_over_the_places_of_its_index():
+    # np.add.at of NumPy 2.4 reads past the end of what has fewer axes than the index.
+    b = Builder()
+    x, value = b.input((3,)), b.input((4,))
+    places = b.constant(np.arange(20).reshape(5, 4) % 3)
+    program = b.result(b(added, x, (places,), value))
+    given = [np.zeros(3), np.arange(4.0)]
+    same(program, given)
+    expected = np.bincount(np.arange(20) % 3, np.tile(np.arange(4.0), 5))
+    np.testing.assert_array_equal(program.run([*map(np.array, given)])[0], expected)
+    assert "np.broadcast_to(" in str(program)
+
+
 def test_inputs_that_swap_their_contents():
     b = Builder()
     x, y = b.input((2, 2), name="x"), b.input((2, 2), name="y")

@@ -38,7 +38,8 @@ def updated(x: Any, index: Any, value: Any) -> Any:
 def added(x: Any, index: Any, value: Any) -> Any:
     """What `x` holds after `value` was added at `index`, each time an element occurs in it."""
     out = np.array(x)
-    np.add.at(out, index, value)
+    # In NumPy 2.4 it reads past the end of what has fewer axes than the index.
+    np.add.at(out, index, np.broadcast_to(value, np.shape(out[index])))
     return out
 
 

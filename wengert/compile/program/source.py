@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compile.program.bodies import bodies
-from wengert.compile.program.infer import REDUCTIONS, axes_of, is_ufunc
+from wengert.compile.program.infer import REDUCTIONS, axes_of, infer, is_ufunc
 from wengert.compile.program.operations import (
     Special,
     added,
@@ -295,6 +295,9 @@ class Printer:
         if s.function is updated:
             return [f"{name} = np.array({copied})", f"{name}[{place}] = {text}"]
         whole = self.arg(index)
+        seen, given = infer(take, (x, index)), getattr(value, "shape", ())
+        if given and seen is not None and given != seen[0]:
+            text = f"np.broadcast_to({text}, {name}[{whole}].shape)"  # as in `operations.added`
         return [f"{name} = np.array({copied})", f"np.add.at({name}, {whole}, {text})"]
 
     def expression(self, s: Statement) -> str:
