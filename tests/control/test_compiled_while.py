@@ -262,7 +262,9 @@ def counted(x, lower, upper):
     return wg.fori_loop(lower, upper, lambda i, h: h * np.float32(1.5) + i * h.sum() + 1, x)
 
 
-@pytest.mark.parametrize("of", [wg.tensor, np.array, lambda n: np.array([n, 0])], ids=str)
+@pytest.mark.parametrize(
+    "of", [wg.tensor, np.array, lambda n: np.array([n, 0])], ids=["a tensor", "an array", "a list"]
+)
 def test_bounds_that_are_computed_count_in_a_loop_of_unknown_length(of):
     # They were refused as an index whose number is not known, though eager mode takes them.
     def f(x, lower, upper):

@@ -267,7 +267,7 @@ def _held(x: Any, trace: Trace) -> Any:
     """A leaf as an array, unless it is a tensor."""
     if isinstance(x, Tensor | BatchedArray):
         return x
-    array = trace.as_array(x)
+    array = trace.for_leaf(x)
     if isinstance(x, np.generic):
         array.single = True
     return array

@@ -37,7 +37,7 @@ def _spaced(start: Any, end: Any, step: Any, dtype: Any, name: str) -> tuple[Any
     parts = False
     if not type(start) is type(end) is type(step) is int:
         start, end, step = _number(start), _number(end), _number(step)
-        parts = any(isinstance(v, complex) for v in (start, end, step))
+        parts = any(issubclass(dtypes.class_of(v), complex) for v in (start, end, step))
     if parts or (dtype is not None and dtype.kind in "bc"):
         raise NotImplementedError(
             f"{name} is not implemented for {'complex numbers' if dtype is None else dtype}: "
@@ -73,7 +73,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any) -> Tensor:
             refuse_tracked(name, bound)
     start, end, step = _spaced(start, end, step, dtype, "arange")
     if dtype is None:
-        are_whole = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
+        are_whole = all(issubclass(dtypes.class_of(v), int) for v in (start, end, step))
         dtype = dtypes.int64 if are_whole else dtypes.get_default_dtype()
     whole_numbers = type(start) is type(end) is type(step) is int
     if whole_numbers and max(abs(start), abs(end), abs(step)) < _MANTISSA:

@@ -403,8 +403,14 @@ class Trace(Kind):
     # ---- what the engine and the optimizers ask ----------------------------------------------
 
     def as_array(self, x: Any) -> TracedArray:
+        """As NumPy makes one: of what stands for Python's number it is no number any more."""
+        array = self.for_leaf(x)
+        return array.astype(array.dtype) if array.weak else array
+
+    def for_leaf(self, x: Any) -> TracedArray:
+        """What stands for an array or a number, which it stays."""
         if type(x) is TracedArray:
-            return x.astype(x.dtype) if x.weak else x  # as NumPy makes an array of Python's number
+            return x
         value = self.operand(x)
         if type(value) is not Value:
             value = self.program.constant(np.asarray(value))
@@ -644,8 +650,12 @@ class TracedArray(ArrayMethods):
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        """What `isinstance` goes by: what stands for one of Python's numbers is one."""
-        return dtypes.class_of(self) if self.weak else TracedArray
+        """What `isinstance` goes by: what stands for one of Python's numbers is one to NumPy's
+        code. To ours a number is one that is known.
+        """
+        if not self.weak or is_internal(sys._getframe(1).f_code.co_filename):
+            return TracedArray
+        return dtypes.class_of(self)
 
     @property
     def ndim(self) -> int:

@@ -102,10 +102,10 @@ def _whole(trace: Trace, x: Any, batches: tuple[Level, ...], axis: int) -> Any:
         for level in batches:
             with batching.within(level):
                 x = leaving(x, axis, level)
-        return x if type(x._array) is TracedArray else wrap(trace.as_array(x._array), x._node)
+        return x if type(x._array) is TracedArray else wrap(trace.for_leaf(x._array), x._node)
     for level in batches:
         x = outwards.body(x, axis, level)
-    return trace.as_array(x)
+    return trace.for_leaf(x)
 
 
 def _bridged(x: Tensor) -> Tensor:
