@@ -278,12 +278,16 @@ class Program:
         return given if words else given.to(dtype), wg.tensor(y, dtype=dtype), wg.tensor(c)
 
 
+class Refused(Exception):
+    """What compiled functions say that they do not."""
+
+
 def outcome(step: Any, x: Any, y: Any, c: Any, last: list[Any]) -> Any:
     try:
         result = step(x, y, c)
-    except wg.errors.TracingError:
-        raise
     except Exception as error:
+        if isinstance(error, wg.errors.TracingError) or "differentiated twice" in str(error):
+            raise Refused from error
         return type(error).__name__, str(error).partition("\n")[0]
     last[:] = [result] if isinstance(result, wg.Tensor) else result
     return [[numbers(x), x.requires_grad] for x in last]

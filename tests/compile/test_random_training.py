@@ -17,8 +17,7 @@ pytest.importorskip("llvmlite")
 
 import wengert as wg
 from tests.compile.chunks import chunks
-from tests.compile.random_training import Program, draw
-from wengert.errors import TracingError
+from tests.compile.random_training import Program, Refused, draw
 
 FIRST = int(os.environ.get("WENGERT_FUZZ_SEED", "0"))
 ASKED = os.environ.get("WENGERT_FUZZ_PROGRAMS")
@@ -50,7 +49,7 @@ def trouble_of(program: Program) -> str:
     for compiled in ("compile", "within"):
         try:
             found = program.run(**{compiled: wg.compile})
-        except TracingError:
+        except Refused:
             continue
         trouble = difference(found, expected, tolerance)
         if trouble and not any(

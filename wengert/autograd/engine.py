@@ -313,10 +313,11 @@ def mark_written(
         if INTERNAL.get(code.co_filename) is not False:
             frame = user_frame(frame)
             code = frame.f_code
-        cell.writer = name, code, frame.f_lasti
+        at = frame.f_lasti
     else:
-        cell.writer = name, *line
+        code, at = line
     cell.count += 1
+    cell.writer = name, code, at  # a cell of machine code's knows by the count who was last
     cell.stamp = time = tick()
     view = x._origin
     if (view.base if type(view) is View else x)._node is None:

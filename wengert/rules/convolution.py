@@ -136,7 +136,8 @@ def _columns(x: Any, kernel: Sizes, stride: Sizes, dilation: Sizes, out: Sizes, 
 
 def _few_places(x: Any, moved: int, *windows: Sizes) -> Any:
     """The places of windows that lie within arrays, if a loop moves their few numbers."""
-    if math.prod(windows[1]) < 4 or not 0 < moved <= _FEW or not addable(x):
+    is_plain = type(x) is np.ndarray and x.dtype.char in "fdFD"  # `addable`, as text that stands
+    if math.prod(windows[1]) < 4 or not 0 < moved <= _FEW or not is_plain:
         return None
     return _places_within(*windows)
 
