@@ -16,6 +16,7 @@ import numpy as np
 
 import wengert as wg
 from wengert import nn, optim
+from wengert.distributions import Categorical, Normal, kl_divergence
 from wengert.nn import functional as F
 from wengert.utils.checkpoint import checkpoint
 
@@ -62,6 +63,15 @@ OF_WORDS = (
     "Embedding(11, 4, scale_grad_by_freq=True)",
 )  # fmt: skip
 LAYERS = {2: OF_ROWS, 3: OF_SEQUENCES, 4: OF_IMAGES}
+OF_USERS = (
+    "Noisy()",
+    "Counted()",
+    "Looped({n})",
+    "Chosen()",
+    "Custom()",
+    "Followed()",
+    "Listed({n})",
+)
 
 LOSSES = (
     "F.cross_entropy(out, c)", "F.cross_entropy(out, c, label_smoothing=0.1)",
@@ -73,6 +83,9 @@ LOSSES = (
     "F.poisson_nll_loss(out.clamp(max=3), y.abs())", "F.triplet_margin_loss(out, y, y.flip(0))",
     "F.cosine_embedding_loss(out, y, c.sign() * 2 - 1)", "F.soft_margin_loss(out, y.sign())",
     "F.mse_loss(out, y) + 0.01 * sum((p ** 2).sum() for p in net.parameters())",
+    "-Normal(out, 0.5).log_prob(y).mean()", "-Categorical(logits=out).log_prob(c).mean()",
+    "kl_divergence(Normal(out, 1.0), Normal(y, 0.5)).mean()",
+    "F.mse_loss(Normal(out, 0.1).rsample(), y)",
 )  # fmt: skip
 OPTIMIZERS = (
     "SGD({p}, lr=0.05)", "SGD({p}, lr=0.05, momentum=0.9, nesterov=True, weight_decay=0.01)",
@@ -115,12 +128,16 @@ CLIPS = (
     "nn.utils.clip_grad_norm_(net.parameters(), 0.5)",
     "nn.utils.clip_grad_value_(net.parameters(), 0.1)",
     "nn.utils.clip_grad_norm_(net.parameters(), 1.0, norm_type=float('inf'))",
+    "for p in ps: p.grad = None if p.grad is None else p.grad * 0.5",
+    "[p.grad.add_(wg.randn_like(p), alpha=0.01) for p in ps if p.grad is not None]",
 )
 STEPS = *["o.step()"] * 4, "kept['n'] += 1\nif kept['n'] % 2 == 0: o.step()"
 AFTER = (
     *[""] * 3,
     "with wg.no_grad():\n    for a, p in zip(average, net.parameters()): a.lerp_(p, 0.1)",
     "kept['sum'] = kept['sum'] + loss.detach()",
+    "kept['losses'].append(loss.detach())",
+    "kept['least'] = wg.minimum(kept['sum'], loss.detach())",
 )
 RETURNS = "return loss.detach()", "return loss", "return loss.detach(), out.detach()"
 BETWEEN = (
@@ -134,6 +151,13 @@ BETWEEN = (
     "next(net.parameters()).register_post_accumulate_grad_hook(lambda p: p.grad.mul_(0.5))",
     "o.add_param_group({'params': [extra], 'lr': 0.02})", "last[0].backward()",
     "net.apply(lambda m: m.__dict__.update(p=0.5) if isinstance(m, nn.Dropout) else None)",
+    "net.register_full_backward_hook(lambda m, gi, go: (gi[0] and gi[0] * 0.5,))",
+    "net.register_forward_pre_hook(lambda m, a: (a[0] * 0.9,) if a[0].is_floating_point() else a)",
+    "net[-1].weight = nn.Parameter(net[-1].weight.detach() * 0.5)", "o.state.clear()",
+    "net[-1].weight.data = net[-1].weight.data * 0.5", "kept['losses'].clear()",
+    "[p.grad.zero_() for p in ps if p.grad is not None]", "average[0].zero_()",
+    "net.insert(len(net), nn.Identity())", "net[-1].train(not net[-1].training)",
+    "net.double()", "net.float()",
     "wg.manual_seed(5)", "[g.update(weight_decay=0.1) for g in o.param_groups]",
 )  # fmt: skip
 
@@ -177,6 +201,81 @@ class Attention(Part):
         return self.part(x, x, x, attn_mask=mask if self.causal else None, need_weights=False)[0]
 
 
+class Noisy(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x + 0.1 * wg.randn_like(x) if self.training else x
+
+
+class Counted(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+        self.register_buffer("seen", wg.zeros(()))
+
+    def forward(self, x: Any) -> Any:
+        self.calls += 1
+        self.seen += 1
+        return x * (1 + 1 / self.calls) / self.seen.to(x.dtype)
+
+
+class Followed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("high", wg.ones(()))
+
+    def forward(self, x: Any) -> Any:
+        if self.training:
+            self.high = 0.9 * self.high + 0.1 * x.detach().abs().amax().to(self.high.dtype)
+        return x / self.high.to(x.dtype)
+
+
+class Looped(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.rate = nn.Parameter(wg.tensor(0.3))
+
+    def forward(self, x: Any) -> Any:
+        for k in range(4):
+            x = x - self.rate * (x * (k + 1)).sin()
+        return wg.fori_loop(0, 3, lambda i, y: y - 0.1 * self.rate * y.tanh(), x)
+
+
+class Chosen(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.slope = nn.Parameter(wg.tensor(0.5))
+
+    def forward(self, x: Any) -> Any:
+        return wg.cond(x.sum() > 0, lambda: x * self.slope, lambda: (x + self.slope).tanh())
+
+
+class Listed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scales = nn.ParameterList([wg.ones(()), wg.tensor(0.5)])
+        self.names = {"first": 0, "second": 1}
+
+    def forward(self, x: Any) -> Any:
+        return sum(self.scales[k] * x.pow(k + 1) for k in self.names.values())
+
+
+class Doubled(wg.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x.sigmoid()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g * x.sigmoid() * 2
+
+
+class Custom(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return Doubled.apply(x)
+
+
 class Mean(nn.Module):
     def forward(self, x: Any) -> Any:
         return x.mean(1)
@@ -184,6 +283,8 @@ class Mean(nn.Module):
 
 HERE: dict[str, Any] = {
     **{x.__name__: x for x in (Residual, First, Turned, Paired, Attention, Mean, checkpoint)},
+    **{x.__name__: x for x in (Noisy, Counted, Followed, Looped, Chosen, Listed, Custom)},
+    **{x.__name__: x for x in (Normal, Categorical, kl_divergence)},
     "wg": wg,
     "np": np,
     "nn": nn,
@@ -253,6 +354,7 @@ class Program:
         world["schedule"], world["ps"] = schedule, [*net.parameters()]
         average = world["average"] = [p.detach().clone() for p in net.parameters()]
         kept = world["kept"] = {"n": 0, "sum": wg.zeros((), dtype=dtype), "rows": self.rows}
+        kept["losses"] = []
         last: list[Any] = []
         world["last"] = last
         exec(f"def step(x, y, c):\n{indented(self.body)}", world)  # noqa: S102
@@ -326,7 +428,8 @@ class Drawing:
     def layer(self, x: Any) -> str:
         n = int(x.shape[-1] if x.ndim == 3 else x.shape[1])
         a, o = self.pick(ACTIVATIONS), int(self.random.integers(2, 7))
-        text = a if self.chance(0.25) else self.pick(LAYERS[x.ndim])
+        text = self.pick(OF_USERS) if self.chance(0.15) else self.pick(LAYERS[x.ndim])
+        text = a if self.chance(0.2) else text
         p = self.pick(("zeros", "reflect", "circular", "replicate"))
         b, r, s = self.chance(0.3), self.pick(("tanh", "relu")), self.pick((1, 2))
         return str(text.format(n=n, o=o, a=a, p=p, b=b, r=r, s=s))

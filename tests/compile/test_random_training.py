@@ -44,7 +44,9 @@ def trouble_of(program: Program) -> str:
 
     Nothing can be said where another rounding of the first weights leads elsewhere.
     """
-    tolerance = TOLERANCE["autocast" if "autocast" in program.body else program.dtype]
+    narrow = any("net.float()" in changes for changes in program.between)
+    kind = "float32" if narrow else program.dtype
+    tolerance = TOLERANCE["autocast" if "autocast" in program.body else kind]
     expected = program.run()
     for compiled in ("compile", "within"):
         try:

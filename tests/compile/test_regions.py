@@ -509,3 +509,58 @@ def test_a_hook_that_a_call_takes_away_again_is_called_in_each() -> None:
     compiled, x = wg.compile(f), wg.tensor([0.1, 2.0])
     for k in range(3):
         assert compiled(x * (k + 1)).tolist() == f(x * (k + 1)).tolist()
+
+
+@pytest.mark.parametrize("written", ["in place", "anew"])
+@pytest.mark.parametrize("way", ["once", "twice", "of a gradient"])
+def test_a_checkpoint_that_computes_with_what_it_changes(way: str, written: str) -> None:
+    # Its second derivative was that of another run than eager mode's.
+    def run(compile: Any) -> list[Any]:
+        w, kept = wg.tensor([0.5, 2.0], requires_grad=True), {"high": wg.ones(())}
+
+        def body(x: Any) -> Any:
+            y = F.dropout(w * x, 0.5)
+            now = 0.9 * kept["high"] + 0.1 * y.detach().abs().amax()
+            if written == "anew":
+                kept["high"] = now
+            else:
+                kept["high"].copy_(now)
+            return (y / kept["high"].clone()).tanh()
+
+        def step(x: Any) -> Any:
+            loss = again(body, x).square().sum()
+            if way == "of a gradient":
+                (g,) = wg.autograd.grad(loss, [w], create_graph=True)
+                loss = loss + 0.1 * g.square().sum()
+            if way == "twice":
+                loss.backward(retain_graph=True)
+            loss.backward()
+            found, w.grad = w.grad, None
+            return found
+
+        wg.manual_seed(0)
+        step = compile(step)
+        return [x.tolist() for _ in range(3) for x in (step(wg.tensor([1.0, 2.0])), kept["high"])]
+
+    if way == "of a gradient":
+        with pytest.raises(TracingError, match="computes with what it has itself changed"):
+            run(wg.compile)
+        return
+    for a, b in zip(run(wg.compile), run(lambda f: f), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_a_checkpoint_that_draws_has_a_second_derivative() -> None:
+    def run(compile: Any) -> list[Any]:
+        w = wg.tensor([0.5, 2.0], requires_grad=True)
+
+        def step(x: Any) -> Any:
+            loss = again(lambda x: (F.dropout(w * x, 0.5)).tanh(), x).square().sum()
+            (g,) = wg.autograd.grad(loss, [w], create_graph=True)
+            return wg.autograd.grad(g.square().sum(), [w])[0]
+
+        wg.manual_seed(0)
+        step = compile(step)
+        return [step(wg.tensor([1.0, 2.0])).tolist() for _ in range(3)]
+
+    np.testing.assert_allclose(run(wg.compile), run(lambda f: f), rtol=1e-5)

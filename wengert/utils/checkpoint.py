@@ -103,7 +103,7 @@ def _reentrant_in_program(region: _Region, args: tuple[Any, ...], draws_again: b
         with world.recorded_unasked(_UNRECORDED):
             return region.function(*args)
 
-    def second() -> Any:
+    def second(_: bool) -> Any:
         if not capture.has_returned:
             _refuse_targets()
         result = region.function(*region.restored(regions.anew)[0])
@@ -201,16 +201,21 @@ class _Twice:
         self.last = self.world.done()
         return tensor._array
 
-    def _second(self, regions: Any) -> Any:
+    def _second(self, regions: Any, recorded: bool) -> Any:
         args, kwargs = self.region.restored(regions.anew)
         begun, statements = self.world.done(), self.world.trace.program.statements
         start = len(statements)
         with self.region.context:
             result = self.region.function(*args, **kwargs)
-        now = self.world.done()
-        if regions.has_other_numbers(self.statements, statements[start:]):
+        now, again = self.world.done(), statements[start:]
+        if regions.has_other_numbers(self.statements, again):
             self.world.refuse(
                 "a checkpoint that computes with a number which it has itself changed"
+            )
+        if recorded and regions.depends(leaves(result), self.statements, again):
+            self.world.refuse(
+                "a checkpoint that computes with what it has itself changed, and whose gradient is "
+                "differentiated,"
             )
         if self.world.draws_anew(begun, now):
             self.world.refuse("a checkpoint that draws what its second run will draw anew")

@@ -31,6 +31,8 @@ from wengert.tree import collect, flatten, rebuild
 from wengert.tree import map as tree_map
 
 Run = Callable[[], Any]
+Again = Callable[[bool], Any]
+"""A second run, which is told whether it is recorded."""
 
 
 class Region(BodyNode):
@@ -39,7 +41,7 @@ class Region(BodyNode):
     title = "Region"
 
     def __init__(
-        self, trace: Trace, reached: list[dict[Place, None]], which: list[int], again: Run
+        self, trace: Trace, reached: list[dict[Place, None]], which: list[int], again: Again
     ) -> None:
         self.places = list(dict.fromkeys(p for places in reached for p in places))
         super().__init__(tuple(map(edge_to, self.places)), len(which))
@@ -64,7 +66,7 @@ class Region(BodyNode):
         levels = modes.current().duals  # those that push now, which may be others than at first
         state = modes.enter(self.state._replace(grad=True, hooks=None, duals=levels))
         try:
-            collect(self.again(), leaves)
+            collect(self.again(recorded), leaves)
         finally:
             modes.enter(state)
         roots = [(history_of(leaves[k]), g) for k, g in zip(self.which, gs, strict=True)]
@@ -90,7 +92,8 @@ def made_again(trace: Trace, function: Callable[..., Any], *args: Any) -> Any:
     world = watch.active().world
     begun = world.done()
     return region(
-        trace, lambda: function(*args), lambda: function(*tree_map(anew, args)), lambda draw: True,
+        trace, lambda: function(*args), lambda _: function(*tree_map(anew, args)),
+        lambda draw: True,
         lambda: not world.has_done(begun, begun, world.done()),
     )  # fmt: skip
 
@@ -117,6 +120,16 @@ def has_other_numbers(first: list[Statement], again: list[Statement]) -> bool:
     return False
 
 
+def depends(results: list[Any], on: list[Statement], through: list[Statement]) -> bool:
+    """Whether values come, through some statements, from what others have made and not drawn."""
+    reached = {v for s in on for v in s.outputs if not getattr(s.function, "draws", False)}
+    for s in through:
+        if not reached.isdisjoint(s.inputs):
+            reached.update(s.outputs)
+    arrays = (x._array if isinstance(x, Tensor) else x for x in results)
+    return any(getattr(x, "value", None) in reached for x in arrays)
+
+
 def operands_of(statement: Statement) -> tuple[Any, ...]:
     return *statement.args, *statement.kwargs.values()
 
@@ -134,7 +147,7 @@ class _Since:
 def region(
     trace: Trace,
     first: Run,
-    again: Run,
+    again: Again,
     repeats: Callable[[Draw], bool],
     keeps: Callable[[], bool] = lambda: True,
 ) -> Any:
@@ -158,9 +171,9 @@ def region(
     else:
         repeating = partial(_repeating, trace, repeats, [values for _, values in draws])
 
-    def run_again() -> Any:
+    def run_again(recorded: bool) -> Any:
         with repeating():
-            return again()
+            return again(recorded)
 
     places = [reached(history_of(leaves[k]), since, {}, ()) for k in own]
     node = Region(trace, places, own, run_again)
