@@ -1095,16 +1095,3 @@ def test_python_ends_without_a_word_of_what_is_told_of_collections() -> None:
     command = [sys.executable, "-c", textwrap.dedent(program)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert ran.stderr == ""
-
-
-def test_what_ended_a_trace_is_told_where_the_function_then_raises_something_else() -> None:
-    # Of ranks of which one ran eagerly, nobody learned why.
-    @wg.compile
-    def ends(x: Any) -> Any:
-        if wg.compiler.is_compiling():
-            raise NotImplementedError("not here")
-        raise ValueError("nor here")
-
-    with pytest.raises(ValueError, match="nor here") as caught:
-        ends(wg.ones(2))
-    assert "it raised NotImplementedError: not here" in caught.value.__notes__[0]

@@ -477,12 +477,7 @@ class CompiledFunction(_Typed[P, R]):
         self, eagerly: Callable[..., Any], error: str | None, args: Any, kwargs: Any
     ) -> Any:
         """Run the function itself; if it raises, then after it has done what it does before."""
-        try:
-            result = eagerly(*args, **kwargs)
-        except Exception as raised:
-            if error not in (None, _in_words(raised)):  # other ranks may not have met that
-                raised.add_note(f"({self!r} ran eagerly. When it was traced, it raised {error})")
-            raise
+        result = eagerly(*args, **kwargs)
         if error is not None:
             warn(
                 f"{self!r} runs eagerly for such arguments: the function could not be traced. "

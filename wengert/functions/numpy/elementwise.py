@@ -84,7 +84,7 @@ def _choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if mode == "raise":
         require(within(a, 0, n), ValueError, "invalid entry in choice array")
     a = a % n if mode == "wrap" else np.clip(a, 0, n - 1)
-    result = choices[0]
+    result = as_array(choices[0])  # as NumPy makes one of each: numbers alone are no float32
     for k in range(1, n):
         result = np.where(a == k, choices[k], result)
     shape = np.broadcast_shapes(a.shape, *(as_array(c).shape for c in choices))
