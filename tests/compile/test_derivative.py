@@ -510,3 +510,23 @@ def test_history_from_outside_goes_through_transforms(name, computed):
         return seen
 
     assert gradients(wg.compile) == gradients(lambda f: f)
+
+
+@pytest.mark.parametrize("unused", [False, True])
+@pytest.mark.parametrize("later", [False, True])
+def test_a_gradient_that_cannot_be_computed_is_an_error_for_grad_too(unused, later):
+    # The result led to no leaf, so grad() said that none was used; allow_unused=True gave None.
+    w = wg.ones(3, requires_grad=True)
+
+    def f(x):
+        y = (w * x).sigmoid()
+        y.relu_()
+        y.mul_(2)  # what sigmoid has saved
+        return y
+
+    for function in (f, wg.compile(f)):
+        for _ in range(3):
+            x = wg.ones(3, requires_grad=True)
+            loss = function(x).sum()
+            with pytest.raises(ModifiedError):
+                wg.autograd.grad(loss, [x if later else w], allow_unused=unused)

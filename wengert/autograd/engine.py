@@ -354,6 +354,8 @@ class Targets:
         # Oldest first, each node after the nodes its edges lead to.
         nodes = reachable(roots, oldest)
         for node in sorted(nodes, key=attrgetter("order")) if len(nodes) > 1 else nodes:
+            if node.refuses:
+                passed.add(node)
             for edge in node.edges:
                 child = edge.node if type(edge) is Output else edge
                 if child in passed or child in ends:
@@ -378,7 +380,7 @@ def reachable(roots: Iterable[tuple[Edge, Any]], oldest: int = 0) -> set[Node]:
         for edge in stack.pop().edges:
             if edge is not None:
                 node = edge.node if type(edge) is Output else edge
-                if node not in seen and (not oldest or node.order >= oldest):
+                if node not in seen and (not oldest or node.order >= oldest or node.refuses):
                     seen.add(node)
                     stack.append(node)
     return seen

@@ -50,6 +50,8 @@ class Node:
     outputs: int = 1  # nodes with several have a slot for their number
     # Whether it is not known yet what lies before it, as at the begin of a loop's body.
     opens: ClassVar[bool] = False
+    # Whether it raises for whoever goes back through it: what lies before it is not known.
+    refuses: ClassVar[bool] = False
     rule: ClassVar[Rule | None] = None
     selecting: ClassVar[Callable[[bool], Callable[..., Any]]]
     """`pull`, or recorded, where zeros stay zero; nodes of a rule have it."""

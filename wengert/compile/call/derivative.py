@@ -26,6 +26,7 @@ class Refused(Node):
 
     __slots__ = ("error",)
     error: Any
+    refuses = True
 
     def name(self) -> str:
         return "CompiledBackward"
